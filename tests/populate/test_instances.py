@@ -395,3 +395,67 @@ def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Pa
     rows = compose(schema, profile, {}, [wanted], seed=1)
     check(schema, rows)
     assert (71, "Ann", 3) in zip(*rows["player"].values(), strict=True)
+
+
+GROUNDS = """
+CREATE TABLE ground (ground_id INTEGER PRIMARY KEY, built INT);
+CREATE TABLE team (team_id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+  ground_id INT NOT NULL UNIQUE REFERENCES ground (ground_id));
+CREATE TABLE game (game_id INTEGER PRIMARY KEY, home INT NOT NULL REFERENCES team (team_id), goals INT);
+INSERT INTO ground VALUES (1, 1901), (2, 1923), (3, 1950);
+INSERT INTO team VALUES (1, 'Reds', 1), (2, 'Blues', 2);
+INSERT INTO game VALUES (1, 1, 3), (2, 2, 0), (3, 1, 1);
+"""
+
+
+@pytest.fixture(scope="module")
+def grounds(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    folder = tmp_path_factory.mktemp("grounds")
+    with closing(sqlite3.connect(folder / "grounds.sqlite")) as con:
+        con.executescript(GROUNDS)
+    return profile_database(find_databases(folder).databases[0])
+
+
+def test_what_referred_to_a_row_that_became_another_refers_to_that(grounds: DatabaseProfile) -> None:
+    """Else the games of a team that two queries name would be another team's for one of them."""
+    schema = instance_schema(grounds)
+    readings = [
+        Proposal(
+            "witness",
+            "",
+            (
+                PartialRow("team", {"team_id": number, "name": "Reds"}),
+                PartialRow("game", {"game_id": number, "home": number}),
+            ),
+        )
+        for number in (41, 52, 63)
+    ]
+    rows = compose(schema, grounds, {}, readings, seed=1)
+    check(schema, rows)
+    assert rows["team"]["name"] == ["Reds"]
+    assert rows["game"]["home"] == rows["team"]["team_id"] * 3
+
+
+def test_a_row_whose_parent_may_have_no_other_takes_none_that_has_no_child(grounds: DatabaseProfile) -> None:
+    """Else every ground that a query is about would have its team, as long as there are teams enough."""
+    schema = instance_schema(grounds)
+    empty = [PartialRow("ground", {"built": 1800 + number}) for number in range(5)]
+    teams = [PartialRow("game", {"goals": 7, "home": 100 + number}) for number in range(20)]
+    rows = compose(schema, grounds, {}, [Proposal("noise", "", (*empty, *teams))], seed=1)
+    check(schema, rows)
+    assert len(rows["team"]["team_id"]) == 20
+    built = dict(zip(rows["ground"]["ground_id"], rows["ground"]["built"], strict=True))
+    assert not {built[ground] for ground in rows["team"]["ground_id"]} & {1800 + number for number in range(5)}
+
+
+def test_groups_are_ranked_otherwise_by_what_holds_null(school: DatabaseProfile) -> None:
+    """A query that counts a column leaves rows out that one counting all rows counts."""
+    schema = instance_schema(school)
+    query = "SELECT home FROM student GROUP BY home ORDER BY COUNT({}) DESC LIMIT 1"
+    gold, other = read(school, query.format("*")), read(school, query.format("mentor"))
+    apart = 0
+    for seed in range(10):
+        groups = [p.rows for p in witnesses(gold, schema, school, seed, against=other) if p.kind == "group"]
+        first = max(groups, key=len)
+        apart += sum(row.cells.get("mentor", 0) is None for row in first) > 1
+    assert apart > 1

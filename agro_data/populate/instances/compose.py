@@ -23,6 +23,8 @@ from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 
 Partial = dict[str, Cell]
+Merged = tuple[Partial, Sequence[Partial]]
+"""A row, and those of which it was made."""
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
@@ -39,8 +41,9 @@ def compose(
     """All tables of `schema` filled with `base` and `proposals`, parents first; keys unique, foreign keys whole, NULL
     only where a column may be NULL.
 
-    Rows of one key are merged; of two that disagree the first stays, and a row for which no free key is found is left
-    out. A foreign key of `base` that points nowhere is drawn again. Pure: the same arguments give the same rows.
+    Rows of one key are merged, and references follow; of two that disagree the first stays, and a row for which no free
+    key is found is left out. A foreign key of `base` that points nowhere is drawn again. Pure: the same arguments give
+    the same rows.
     """
     return _Composer(schema, Draws(schema, profile, focus or Focus(), seed), seed).compose(base, proposals)
 
@@ -91,7 +94,7 @@ class _Composer:
 
     def close(self, rows: dict[str, list[Partial]]) -> Rows:
         """Complete rows of partial ones."""
-        rows = {table: self._merged(self.schema.by_name[table], found) for table, found in rows.items()}
+        self._merge(rows)
         self._add_parents(rows)
         filled: dict[str, list[Partial]] = {}
         for name in self.order.tables:
@@ -185,23 +188,32 @@ class _Composer:
         parent = self.schema.by_name[key.ref_table]
         return tuple(fit(cell, parent.by_name[c]) for cell, c in zip(value, key.ref_columns, strict=True))
 
-    @staticmethod
-    def _merged(spec: TableSpec, rows: Sequence[Partial]) -> list[Partial]:
-        """Rows that share a key become one; where they disagree the first has its way. What a row takes over may make
-        it share a key with a third.
-        """
-        kept: dict[int, Partial] = {}
-        by_key: dict[tuple[Any, ...], int] = {}
-        for number, row in enumerate(rows):
-            place, kept[number] = number, row
-            while others := {by_key.get(entry, place) for entry in _entries(spec, kept[place])} - {place}:
-                place, gone = sorted((place, min(others)))
-                for entry in _entries(spec, kept[gone]):
-                    if by_key.get(entry) == gone:
-                        del by_key[entry]
-                kept[place] = kept.pop(gone) | kept[place]
-            by_key |= dict.fromkeys(_entries(spec, kept[place]), place)
-        return [*kept.values()]
+    def _merge(self, rows: dict[str, list[Partial]]) -> None:
+        """Rows that share a key become one, and what referred to any of them refers to what it became."""
+        waiting = dict.fromkeys(self.order.tables)
+        while waiting:
+            name = next(iter(waiting))
+            del waiting[name]
+            rows[name], groups = _merged(self.schema.by_name[name], rows[name])
+            for key in self.schema.foreign_keys:
+                if key.ref_table == name and self._follow(key, groups, rows[key.table]):
+                    waiting[key.table] = None  # a reference may be part of a key
+
+    def _follow(self, key: ForeignKey, groups: Sequence[Merged], rows: Sequence[Partial]) -> bool:
+        """Let `rows` refer to merged rows in place of those of which each was made; whether any did not before."""
+        became: dict[tuple[Cell, ...], tuple[Cell, ...]] = {}
+        for whole, parts in groups:
+            now = _key(whole, key.ref_columns)
+            before = (_key(part, key.ref_columns) for part in parts)
+            became |= {value: now for value in before if value is not None and now is not None and value != now}
+        spec = self.schema.by_name[key.table]
+        found = False
+        for row in rows if became else ():
+            value = _key(row, key.columns)
+            if value is not None and (now := became.get(self._as_parent(key, value))) is not None:
+                row.update({c: fit(cell, spec.by_name[c]) for c, cell in zip(key.columns, now, strict=True)})
+                found = True
+        return found
 
     def _add_parents(self, rows: dict[str, list[Partial]]) -> None:
         """A partial parent for each reference that has none; parents may refer on."""
@@ -213,6 +225,7 @@ class _Composer:
         while work:
             name, row = work.pop()
             for key in self.schema.keys_of(name):
+                self._own_parent(key, row)
                 value = _key(row, key.columns)
                 if value is None:
                     continue
@@ -228,6 +241,14 @@ class _Composer:
                     self._take((key.ref_table, column), cell)
                 rows[key.ref_table].append(parent)
                 work.append((key.ref_table, parent))
+
+    def _own_parent(self, key: ForeignKey, row: Partial) -> None:
+        """Give a row that no other may share its parent with a new one: it would take that of a row that has no child,
+        or find none.
+        """
+        spec, (first, *rest) = self.schema.by_name[key.table], key.columns
+        if not rest and first not in row and not spec.by_name[first].nullable and spec.is_unique(key.columns):
+            row[first] = self._new((key.table, first))
 
     # --- columns -------------------------------------------------------------------------------------------------
 
@@ -374,6 +395,26 @@ class _Composer:
         if any(key.table == spec.name for key in self.order.own):
             shuffled = rows  # engines that check each row want the referred one first
         return {column.name: [row[column.name] for row in shuffled] for column in spec.columns}
+
+
+def _merged(spec: TableSpec, rows: Sequence[Partial]) -> tuple[list[Partial], list[Merged]]:
+    """Rows that share a key as one; where they disagree the first has its way. What a row takes over may make it share
+    a key with a third. Also what was made of several.
+    """
+    kept: dict[int, Partial] = {}
+    parts: dict[int, list[Partial]] = {}
+    by_key: dict[tuple[Any, ...], int] = {}
+    for number, row in enumerate(rows):
+        place, kept[number], parts[number] = number, row, [row]
+        while others := {by_key.get(entry, place) for entry in _entries(spec, kept[place])} - {place}:
+            place, gone = sorted((place, min(others)))
+            for entry in _entries(spec, kept[gone]):
+                if by_key.get(entry) == gone:
+                    del by_key[entry]
+            parts[place] += parts.pop(gone)
+            kept[place] = kept.pop(gone) | kept[place]
+        by_key |= dict.fromkeys(_entries(spec, kept[place]), place)
+    return [*kept.values()], [(kept[place], made_of) for place, made_of in parts.items() if len(made_of) > 1]
 
 
 def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:

@@ -92,7 +92,11 @@ class _Groups:
         ways: list[Missed] = [{}] * size
         if misses:
             ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
-        frames = [tableau.select(self.scope.select, missed) for missed in ways]
+        uncounted = self._uncounted(rank, rng)
+        frames = [tableau.select(self.scope.select, missed) for missed in (*ways, *([{}] * len(uncounted)))]
+        for column, frame in zip(uncounted, frames[len(ways) :], strict=True):
+            if (cell := tableau.unknown_of(column, frame)) is not None:
+                tableau.require(cell, Test("null", ()))
         self._bounded(tableau, frames[:size], rng)
         if self.numbers == "apart":
             self._apart(tableau, frames[:size], rank)
@@ -114,6 +118,12 @@ class _Groups:
         for source in self._parents():
             share_rows(tableau, source, self.query.schema.by_name[source.table].primary_key, together)
         return frames[0]
+
+    def _uncounted(self, rank: int, rng: random.Random) -> list[exp.Column]:
+        """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT leaves them out."""
+        counted = [node.this for node in _inside(self.scope) if isinstance(node, exp.Count)]
+        columns = [c for c in counted if isinstance(c, exp.Column) and _may_be_null(self.query, c)]
+        return [rng.choice(columns) for _ in range(rng.randint(0, 2 * (self.most - rank)))] if columns else []
 
     def _is_join(self, missed: Missed) -> bool:
         """Whether a condition equates two columns: a row without it has other partners, and is still in the group."""
