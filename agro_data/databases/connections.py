@@ -24,7 +24,16 @@ import duckdb
 from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.data_files import data_tables
 from agro_data.databases.errors import DatabaseError, discreet_line, interruptible
-from agro_data.databases.opening import BUILT_IN, LONGEST, name_in_engine, open_duckdb, open_sqlite, settled
+from agro_data.databases.opening import (
+    BUILT_IN,
+    LONGEST,
+    SHORT,
+    bound_values,
+    name_in_engine,
+    open_duckdb,
+    open_sqlite,
+    settled,
+)
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
@@ -35,10 +44,6 @@ SECONDS = 120.0  # for one statement of ours: a view of the database can run wit
 PROGRESS_STEPS = 100_000  # of SQLite's virtual machine, between two looks at the clock
 HEAP = 2 * 2**30  # bytes of memory for all of SQLite in this process: a view can sort without end, too
 _LATE = "a statement takes too long, as of a view that runs without end"
-_IN_WORDS = {
-    sqlite3.SQLITE_INTERRUPT: _LATE,
-    sqlite3.SQLITE_TOOBIG: f"a value or row of more than {LONGEST // 2**20} MiB, which is not read",
-}
 
 
 @dataclass(frozen=True)
@@ -137,12 +142,24 @@ class SqliteConnection:
                 self._connection.text_factory = decode_text
                 return self._fetch(sql, parameters, limit)
         except sqlite3.Error as error:
-            why = _IN_WORDS.get(getattr(error, "sqlite_errorcode", 0)) or discreet_line(error)
-            raise DatabaseError(f"{self._db_id}: {why}") from error
+            raise DatabaseError(f"{self._db_id}: {self._why(error)}") from error
         except MemoryError as error:
             raise DatabaseError(f"{self._db_id}: a statement takes too much memory, as of a view that sorts") from error
 
+    def _why(self, error: sqlite3.Error) -> str:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code == sqlite3.SQLITE_INTERRUPT:
+            return _LATE
+        if code != sqlite3.SQLITE_TOOBIG:
+            return discreet_line(error)
+        if self._connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH) == LONGEST:
+            return f"a value or row of more than {LONGEST // 2**20} MiB, which is not read"
+        return (
+            f"a value of more than {SHORT // 2**10} KiB where functions are called that may take hours with longer ones"
+        )
+
     def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
+        bound_values(self._connection, sql, len(parameters))
         self._deadline = monotonic() + SECONDS
         with closing(self._connection.execute(sql, tuple(parameters))) as cursor:
             return cursor.fetchall() if limit is None else cursor.fetchmany(limit)

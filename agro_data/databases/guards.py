@@ -25,7 +25,6 @@ PROGRESS_STEPS = 10_000  # SQLite operations between two looks at clock and coun
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 2_000,
     sqlite3.SQLITE_LIMIT_VDBE_OP: 2_000_000,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
 }

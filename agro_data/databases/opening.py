@@ -31,7 +31,20 @@ SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
 LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
+SHORT = 2**17  # where functions are called that may take the product of two lengths: they then take some 20 s a call
+LONGEST_PATTERN = 2_000  # bytes of LIKE and GLOB
 TIMED = "max_execution_time"  # a setting that counts for statements, not for what is loaded before them
+
+CALLS = frozenset(("Function", "PureFunc", "AggStep", "AggStep1", "AggInverse", "AggValue", "AggFinal"))  # opcodes
+# Functions of SQLite that take no longer than what they are given is long; a new one is not among them.
+LINEAR = frozenset((
+    *("count", "sum", "total", "avg", "min", "max", "group_concat", "abs", "round", "sign", "length", "octet_length"),
+    *("lower", "upper", "substr", "substring", "hex", "quote", "unicode", "char", "typeof", "printf", "format"),
+    *("coalesce", "ifnull", "nullif", "iif", "likely", "unlikely", "likelihood", "zeroblob", "json", "json_extract"),
+    *("->", "->>", "json_valid", "json_type", "json_array_length", "json_group_array", "json_group_object"),
+    *("date", "time", "datetime", "julianday", "strftime", "unixepoch", "row_number", "rank", "dense_rank"),
+    *("lag", "lead", "first_value", "last_value", "nth_value", "ntile"),
+))  # fmt: skip
 
 TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 BUILT_IN = ("system", "main")  # database and schema of DuckDB's own functions
@@ -132,9 +145,24 @@ def open_sqlite(path: Path, *, cached_statements: int = 128) -> sqlite3.Connecti
         uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=cached_statements
     )
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
     for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def bound_values(connection: sqlite3.Connection, sql: str, parameters: int = 0) -> None:
+    """Bound the values of a statement that is about to run in this process, by what it calls itself or by a view or
+    column that is computed: within one call of a function SQLite looks at no clock and heeds no interrupt, and `instr`
+    of a text of `LONGEST` bytes in another takes hours.
+
+    `parameters` is their number. The bound stays until it is set anew. Raises `sqlite3.Error`.
+    """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SHORT)  # SQLite may compute constants while it prepares
+    program = connection.execute(f"EXPLAIN {sql}", (None,) * parameters)
+    # An authorizer is not told what a generated column calls.
+    called = {str(given).partition("(")[0].lower() for _, step, *_, given, _, _ in program if step in CALLS}
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if called <= LINEAR else SHORT)
 
 
 def open_duckdb(

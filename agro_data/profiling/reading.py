@@ -89,7 +89,7 @@ def _searched(
 
 def _folded(connection: Connection, table: str, statistics: dict[str, Statistics]) -> dict[str, Statistics]:
     """Values counted as SQLite compares them: by a column's collation "Oslo" and "OSLO" may be one."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE sql LIKE '%collate%' LIMIT 1"):
+    if not any("collate" in str(sql).lower() for (sql,) in connection.execute("SELECT sql FROM sqlite_master")):
         return statistics
     counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in statistics)
     try:

@@ -25,7 +25,7 @@ from agro_data.databases.engine import READ_ONLY, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.file_tables import create_tables
-from agro_data.databases.opening import BUILT_IN, LONGEST, lock, open_sqlite, schemas_of, settled
+from agro_data.databases.opening import BUILT_IN, LONGEST, bound_values, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
 
@@ -174,9 +174,10 @@ def _copy_sqlite_table(
     listed = ", ".join(quoted(column) for column, _, _ in columns)
     where = "WHERE agro_kept()" if rate < 1 else ""
     by = "ORDER BY agro_order()" if shuffle else ""
-    connection.execute(
-        f"INSERT INTO main.{quoted(name)} ({listed}) SELECT {listed} FROM old.{quoted(name)} {where} {by}"
-    )
+    read = f"SELECT {listed} FROM old.{quoted(name)}"
+    bound_values(connection, read)  # a column may be computed
+    connection.execute(f"INSERT INTO main.{quoted(name)} ({listed}) {read} {where} {by}")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     key = [column for column, _, position in sorted(columns, key=lambda c: c[2]) if position]
     if key and rows >= INDEXED:
         index = quoted(f"agro_{name}")

@@ -138,6 +138,30 @@ def test_a_value_that_a_view_makes_has_a_bound_in_this_process(tmp_path: Path) -
         assert connection.execute("SELECT length(a) FROM t") == [(2_000_000,)]
 
 
+def test_one_call_of_a_function_takes_seconds_at_most_in_this_process(tmp_path: Path) -> None:
+    """SQLite looks at no clock within one: this one would take hours."""
+    many = "replace(hex(zeroblob({})), '00', 'aa')"
+    slow = f"instr({many.format(4_000_000)}, {many.format(2_000_000)} || 'b')"
+    long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000) SELECT group_concat('a', '')"
+    path = sqlite_file(
+        tmp_path / "x.sqlite",
+        f"CREATE TABLE t(a); INSERT INTO t {long} FROM n; INSERT INTO t VALUES ('short');"
+        f"CREATE VIEW v AS SELECT {slow} AS z;"
+        f"CREATE TABLE g(a); INSERT INTO g VALUES (1); ALTER TABLE g ADD COLUMN z AS ({slow});"
+        "CREATE VIEW w AS SELECT substr(a, 1, 3) AS b FROM t; CREATE VIEW y AS SELECT trim(a) AS b FROM t",
+    )
+    database = found(path)
+    with open_database(database) as connection:
+        assert [table.name for table in connection.objects()] == ["g", "t", "w", "y"]
+        assert ["view 'v'" in problem and "128 KiB" in problem for problem in connection.problems] == [True]
+        assert connection.execute("SELECT b FROM w ORDER BY b") == [("aaa",), ("sho",)]
+        assert connection.execute("SELECT length(a) FROM t WHERE a > ?", ("a",)) == [(200_000,), (5,)]
+        for sql in ("SELECT z FROM g", "SELECT b FROM y"):
+            with pytest.raises(DatabaseError, match="a value of more than 128 KiB"):
+                connection.execute(sql)
+    shuffled_copy(database, tmp_path / "copies", 1)
+
+
 def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
     path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
