@@ -2,6 +2,8 @@
 
 SQLite takes any text for a time, and 'now' is one. Whoever wants the clock may hide the word behind the name of a CTE,
 or make it of its letters: a name is followed to what it is made of, and a text comes from a table, or is written out.
+A function that may cut and join its texts is given none with letters that the query has written. What a table holds is
+not judged: a column may say 'now'.
 """
 
 from __future__ import annotations
@@ -13,15 +15,27 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.sql.scope import Binding, Resolution, Source, local_nodes, value_of
+from agro_data.sql.scope import Binding, Resolution, Source, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite
-# No text of letters comes of these, whatever they are given.
+WORDS = ("now", "subsec", "subsecond", "localtime", "utc")  # that read it, or the zone of the machine
+# What gives a number whatever it is given, or nothing.
 _NUMBERS = (
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Count, exp.Length, exp.Round, exp.RowNumber, exp.Null, exp.Boolean,
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseNot,
+    exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.Sum, exp.Avg,
+    exp.Abs, exp.Round, exp.Length, exp.StrPosition, exp.RowNumber, exp.Null, exp.Boolean,
 )  # fmt: skip
-_FROM_NUMBERS = frozenset({"char", "chr", "unhex"})  # functions that make any text of numbers
-_NO_WORD = re.compile(r"[\d\s:.TZ+-]*")  # the texts of dates and of numbers
+_TEXTS_OF_NUMBERS = (exp.Chr, exp.Unhex)  # any text comes of them
+# Arguments that are looked for, taken away or asked, and of which nothing is in the value.
+_NOT_IN_VALUE: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Replace: ("expression",), exp.Trim: ("expression",), exp.Nullif: ("expression",), exp.If: ("this",),
+    exp.JSONExtract: ("expression", "expressions"), exp.JSONExtractScalar: ("expression", "expressions"),
+    exp.Window: ("partition_by", "order", "spec"), exp.Filter: ("expression",), exp.Collate: ("expression",),
+    exp.Cast: ("to",),
+}  # fmt: skip
+_NO_WORD = re.compile(r"[\d\s:./,_TZ+-]*")  # of dates, of numbers, and between them
+_FORMATTING = frozenset({"printf", "format", "strftime"})
+_CONVERSION = re.compile(r"%[-+ #0-9.!,]*[a-zA-Z%]")  # in a format of printf or strftime
 
 
 def is_date_function(node: exp.Expr) -> bool:
@@ -38,7 +52,7 @@ def is_of_data(node: exp.Expr, names: Resolution) -> bool:
 
 
 def reached(node: exp.Expr, names: Resolution) -> Iterator[exp.Expr]:
-    """All nodes of an expression, and of what its names are made of."""
+    """The nodes of an expression of which something may be in its value, and of what its names are made of."""
     return _Way(names).reached(node)
 
 
@@ -54,19 +68,24 @@ class _Way:
     seen: set[tuple[int, str, bool]] = field(default_factory=set)
 
     def reached(self, node: exp.Expr) -> Iterator[exp.Expr]:
-        for inner in node.walk():
-            yield inner
-            binding = self.names.binding(inner)
-            for origin in self._origins(binding, False) if binding is not None else ():
-                if origin is not None:
-                    yield from self.reached(origin)
+        yield node
+        binding = self.names.binding(node)
+        for origin in self._origins(binding, False) if binding is not None else ():
+            if origin is not None:
+                yield from self.reached(origin)
+        for child in _in_value(node):
+            yield from self.reached(child)
 
     def is_of_data(self, node: exp.Expr, *, inside: bool) -> bool:
         node = node.unnest()
         value = value_of(node, self.names)
         if value is not None:
             return not inside or not value.is_string or _NO_WORD.fullmatch(value.name) is not None
-        if isinstance(node, _NUMBERS) or is_date_function(node):  # another date function is judged by itself
+        if isinstance(node, _NUMBERS) or (isinstance(node, exp.Cast) and _is_number(node.to)):
+            return True
+        if isinstance(node, exp.TimeToStr) or _name(node) in _FORMATTING:
+            return self._is_formatted(node, inside=inside)
+        if is_date_function(node):  # it is judged by itself, and gives a date or a number
             return True
         if isinstance(node, exp.Column):
             binding = self.names.binding(node)
@@ -75,20 +94,40 @@ class _Way:
             origins = self._origins(binding, inside)
             return all(origin is None or self.is_of_data(origin, inside=inside) for origin in origins)
         if isinstance(node, exp.Query):
-            firsts = [select.expressions[0].unalias() for select in _selects(node)]
-            return all(self.is_of_data(first, inside=inside) for first in firsts)
+            return all(
+                origin is None or self.is_of_data(origin, inside=inside)
+                for select in _selects(node)
+                for origin in self._output(select, 0, inside)
+            )
         if isinstance(node, exp.Case):
             held = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
             return all(self.is_of_data(one, inside=inside) for one in held if one is not None)
-        if isinstance(node, (exp.Cast, exp.Coalesce)):
-            return all(self.is_of_data(one, inside=inside) for one in [node.this, *node.expressions])
-        if isinstance(node, exp.Chr) or node.name.lower() in _FROM_NUMBERS:
+        if isinstance(node, _TEXTS_OF_NUMBERS):
             return False
-        joined = node.find_all(exp.DPipe, exp.Concat)
-        if any(not one.find(exp.Column) for one in joined):  # 'n' || 'ow'
-            return False
-        used = [one for one in local_nodes(node) if isinstance(one, (exp.Column, exp.Query))]
-        return bool(used) and all(self.is_of_data(one, inside=True) for one in used)
+        if isinstance(node, exp.DPipe) and not inside and any(map(self._is_no_part, node.flatten())):
+            return True
+        whole = isinstance(node, (exp.Cast, exp.Coalesce, exp.If, exp.Nullif, exp.Collate))
+        return all(self.is_of_data(child, inside=inside or not whole) for child in _in_value(node))
+
+    def _is_no_part(self, node: exp.Expr) -> bool:
+        """Whether a text that is written out is in none of the words: what holds it whole is none of them either."""
+        value = value_of(node.unnest(), self.names)
+        return value is not None and _in_no_word(value.name)
+
+    def _is_formatted(self, node: exp.Expr, *, inside: bool) -> bool:
+        """The same of printf and strftime, in whose value the format is, but for its conversions."""
+        format_, *given = [node.args["format"]] if isinstance(node, exp.TimeToStr) else node.iter_expressions()
+        dates = isinstance(node, exp.TimeToStr) or _name(node) == "strftime"
+        if dates:
+            given = []  # of which nothing but numbers is in the value
+        value = value_of(format_, self.names)
+        if value is None:
+            return all(self.is_of_data(one, inside=True) for one in (format_, *given))
+        fixed = _CONVERSION.split(value.name)
+        if not inside and (any(map(_in_no_word, fixed)) or (dates and len(fixed) > 1)):
+            return True
+        letters = _NO_WORD.fullmatch("".join(fixed)) is None
+        return not letters and all(self.is_of_data(one, inside=True) for one in given)
 
     def _origins(self, binding: Binding, inside: bool) -> Iterator[exp.Expr | None]:
         """What a name is made of, for each SELECT of a set operation; None stands for a column of a table."""
@@ -135,6 +174,24 @@ class _Way:
         new = key not in self.seen
         self.seen.add(key)
         return new
+
+
+def _in_value(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of an expression of which something may be in its value."""
+    left_out = _NOT_IN_VALUE.get(type(node), ())
+    return (child for child in node.iter_expressions() if child.arg_key not in left_out)
+
+
+def _name(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+
+
+def _is_number(kind: exp.DataType) -> bool:
+    return kind.is_type(*exp.DataType.NUMERIC_TYPES) or kind.sql().upper() == "NUMERIC"
+
+
+def _in_no_word(text: str) -> bool:
+    return not any(text.strip().lower() in word for word in WORDS)
 
 
 def _selects(query: exp.Expr) -> Iterator[exp.Select]:

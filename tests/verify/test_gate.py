@@ -198,6 +198,70 @@ def test_a_time_that_the_data_or_the_query_says_is_none_of_the_clock(sql: str) -
     assert gate.ok, gate.detail
 
 
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "substr('xnow', 2 + 0 * id)",
+        "CASE WHEN id THEN substr('xnow', 2 + 0 * id) END",
+        "coalesce(nullif(born, born), substr('nowx', 1, 3 + 0 * id))",
+        "CAST(substr('xnow', 2 + 0 * id) AS TEXT)",
+        "substr('n' || born, 1, 1) || 'ow'",
+        "'n' || substr(name, 1, 1) || 'w'",
+        "iif(id, 'n', 'm') || iif(id, 'ow', 'x')",
+        "strftime('n', born) || 'ow'",
+        "substr(strftime('xnow', born), 2)",
+        "printf('n%sw', substr(name, 1, 1))",
+        "printf('%.3s', 'nowx')",
+        "replace(born, born, 'nox') || ''",
+        "replace(replace(born, born, 'nox'), 'x', 'w')",
+        "json_extract('[\"n' || 'ow\"]', '$[0]')",
+        "(SELECT * FROM (SELECT substr('xnow', 2 + 0 * id)))",
+        "first_value(substr('xnow', 2 + 0 * id)) OVER (ORDER BY id)",
+    ],
+)
+def test_no_text_of_the_query_is_cut_or_joined_to_a_time_of_sqlite(moment: str) -> None:
+    sql = f"SELECT date({moment}) FROM customer"
+    assert check_statement(sql, "sqlite", SHOP).reason == "not_deterministic_function"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE customer AS SELECT 1 AS id, 'o' AS name, '2020-01-31' AS born")
+        [(day,)] = connection.execute(sql).fetchall()
+        assert day in (None, *connection.execute("SELECT date('now', '-1 second'), date('now')").fetchone())
+
+
+@pytest.mark.parametrize(
+    ("time", "found"),
+    [
+        ("substr(born, 1, 10)", "2020-01-31"),
+        (
+            "substr(born, 1, 4) || '-' || CASE substr(born, 6, 2) WHEN '01' THEN '12' ELSE '01' END || '-01'",
+            "2020-12-01",
+        ),
+        ("replace(replace(born, '-', '/'), '/', '-')", "2020-01-31"),
+        ("replace(born, ' UTC', '')", "2020-01-31"),
+        ("nullif(born, 'unknown')", "2020-01-31"),
+        ("CASE WHEN name = 'now' THEN '2000-01-01' ELSE born END", "2020-01-31"),
+        ("substr(CASE WHEN name = 'now' THEN '2000' ELSE born END, 1, 10)", "2020-01-31"),
+        ("strftime('%Y-', born) || '06-01'", "2020-06-01"),
+        ("printf('%04d-%02d-%02d', 2020, id, id)", "2020-01-01"),
+        ("born, printf('+%d days', id)", "2020-02-01"),
+        ("born, '-' || (id * 2) || ' months', 'start of month'", "2019-12-01"),
+        ("substr(born, 1, instr(born || 'T', 'T') - 1)", "2020-01-31"),
+        ("json_object('d', born) ->> '$.d'", None),
+        ("trim(born, 'abc')", "2020-01-31"),
+        ("'2020' || '-01-01'", "2020-01-01"),
+        ("lag(born, 1, '2021-01-01') OVER (PARTITION BY name ORDER BY id)", "2021-01-01"),
+        ("julianday(born) + id", "2020-02-01"),
+    ],
+)
+def test_a_time_of_sqlite_may_be_cut_and_joined_of_the_data(time: str, found: str | None) -> None:
+    sql = f"SELECT date({time}) FROM customer"
+    gate = check_statement(sql, "sqlite", SHOP)
+    assert gate.ok == (found is not None), gate.detail  # refused rather than looked through
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE customer AS SELECT 1 AS id, 'o' AS name, '2020-01-31' AS born")
+        assert connection.execute(sql).fetchall() == [(found or "2020-01-31",)]
+
+
 def test_no_function_of_duckdb_passes_whose_value_may_be_another_at_the_next_run() -> None:
     with duckdb.connect() as connection:
         found = connection.execute(
