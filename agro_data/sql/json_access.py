@@ -50,7 +50,7 @@ def arrows_put_right(tree: exp.Expr, tokens: Sequence[Token], dialect: Dialect) 
     another arrow. Changes it in place.
     """
     lambdas = () if any(token.text.lower() == "lambda" for token in tokens) else list(tree.find_all(exp.Lambda))
-    for call in lambdas:  # where there are real ones, these are refused along
+    for call in lambdas:  # where there are real ones, no others may be (`parse`)
         _put_right(call, dialect)
     for called in list(tree.find_all(*ARROWS)):
         if not _is_arrow(called) and (_is_arrow(called.parent) or isinstance(called.parent, exp.Between)):

@@ -1,8 +1,10 @@
 """What can be written in several ways, in the one that what reads trees knows.
 
 `x IN (VALUES (1), (2))` becomes `x IN (1, 2)`, or where a row is more than a constant a subquery over VALUES, as
-sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN. LATERAL
-goes before UNNEST, which sees what stands before it in any case.
+sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN, and
+FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB LATERAL goes, since
+what stands in a FROM sees what stands before it in any case; `FROM range(3)` becomes `FROM UNNEST(range(3))`, and
+`[x + 1 FOR x IN l IF x > 2]` calls of list_transform and list_filter.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ import re
 
 from sqlglot import exp
 
-SEVERAL_FORMS = re.compile(r"\b(?:values|any|some|all|lateral)\b", re.IGNORECASE)  # other statements have but one
+from agro_data.databases.quoting import folded
+from agro_data.databases.types import Dialect
+
+SEVERAL_FORMS = re.compile(  # other statements have but one
+    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|for|json_each|json_tree)\b", re.IGNORECASE
+)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LOOSER = (exp.Connector, exp.Paren, exp.Where, exp.Having, exp.Qualify, exp.Join, exp.If, exp.Alias, exp.Select)
 
 
-def in_one_form(tree: exp.Expr) -> exp.Expr:
+def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
     """The tree with such parts in one form. Changes it in place."""
     for rows in list(tree.find_all(exp.Values)):
         holder = rows.parent
@@ -29,19 +36,78 @@ def in_one_form(tree: exp.Expr) -> exp.Expr:
             holder = holder.parent
         if isinstance(holder, (exp.Any, exp.All)):
             holder.set("this", exp.Subquery(this=_selected(rows)))
-    for node in list(tree.find_all(exp.Any, exp.All, exp.Lateral)):
+    for node in list(tree.find_all(exp.Any, exp.All, exp.Fetch)):
         holder = node.parent
-        if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Unnest):
-            unnest = node.this
-            unnest.set("alias", node.args.get("alias"))
-            node.replace(unnest)
+        if isinstance(node, exp.Fetch):
+            _as_limit(node)
         elif isinstance(node, exp.Any) and isinstance(holder, exp.EQ) and _is_query(node.this):
             _replace(holder, _member(holder, node.this))
         elif isinstance(node, exp.All) and isinstance(holder, exp.NEQ) and _is_query(node.this):
             _replace(holder, exp.Not(this=_member(holder, node.this)))
         elif isinstance(node, exp.Any) and isinstance(node.this, (exp.Select, exp.SetOperation)):
             node.set("this", exp.Subquery(this=node.this))
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Anonymous) and not table.alias:
+            alias = table.args.get("alias") or exp.TableAlias()
+            alias.set("this", exp.to_identifier(table.this.name))
+            table.set("alias", alias)
+    if dialect == "duckdb":
+        for source in list(tree.find_all(exp.Lateral)):
+            if isinstance(source.this, (exp.Unnest, exp.Subquery)):
+                source.this.set("alias", source.args.get("alias"))
+                source.replace(source.this)
+        for table in list(tree.find_all(exp.Table)):
+            if isinstance(table.this, exp.GenerateSeries):
+                _as_unnest(table)
+        for one in reversed(list(tree.find_all(exp.Comprehension))):  # what stands within comes first
+            _as_calls(one)
     return tree
+
+
+def _as_limit(fetch: exp.Fetch) -> None:
+    """FETCH FIRST as LIMIT, unless it asks for a share of the rows, or for those that compare equal to the last."""
+    options = fetch.args.get("limit_options")
+    if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
+        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def _as_unnest(table: exp.Table) -> None:
+    """`range` or `generate_series` in a FROM as the list that it makes, under the names that it has there."""
+    if any(value for slot, value in table.args.items() if slot not in ("this", "alias", "joins")):
+        return
+    name = "range" if table.this.args.get("is_end_exclusive") else "generate_series"
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
+    if not alias.args.get("columns"):
+        alias.set("columns", [alias.this.copy()])
+    table.replace(exp.Unnest(expressions=[table.this], alias=alias, joins=table.args.get("joins")))
+
+
+def _as_calls(comprehension: exp.Comprehension) -> None:
+    """A list comprehension as list_transform, of a list_filter if it has a condition."""
+    holder, name, values = comprehension.parent, comprehension.args["expression"], comprehension.args["iterator"]
+    position, condition = comprehension.args.get("position"), comprehension.args.get("condition")
+    if not isinstance(holder, exp.Array) or len(holder.expressions) != 1:
+        return
+    if not isinstance(name, exp.Identifier) or (position and condition):
+        return
+    if condition is not None:
+        values = exp.ArrayFilter(this=values, expression=_lambda(condition, [name]))
+    names = [name, position] if position is not None else [name]
+    holder.replace(exp.Transform(this=values, expression=_lambda(comprehension.this, names)))
+
+
+def _lambda(body: exp.Expr, names: list[exp.Expr]) -> exp.Lambda:
+    """A function whose body calls what it is given by `names`, as sqlglot reads one."""
+    made = exp.Lambda(this=body.copy(), expressions=[name.copy() for name in names])
+    folded_names = {folded(name.name) for name in names}
+    for column in list(made.this.find_all(exp.Column)):
+        first, *further = column.parts
+        if folded(first.name) in folded_names and not isinstance(column.this, exp.Star):
+            value = first.copy()
+            for part in further:
+                value = exp.Dot(this=value, expression=part.copy())
+            column.replace(value)
+    return made
 
 
 def _selected(rows: exp.Expr) -> exp.Select:

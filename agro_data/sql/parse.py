@@ -31,8 +31,16 @@ _ALSO: Mapping[Dialect, frozenset[type]] = {
     "sqlite": frozenset({exp.Values}),
     "duckdb": frozenset({
         exp.Values, exp.Unnest, exp.Explode, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Any, exp.All,
+        exp.Lambda, exp.AtTimeZone,
     }),
 }  # fmt: skip
+# Why some are refused that a person may well write.
+_WHY: Mapping[type, str] = {
+    exp.TableSample: "a sample holds other rows at every run",
+    exp.Pivot: "PIVOT and UNPIVOT name their columns by values: write CASE, FILTER or UNION ALL",
+    exp.LimitOptions: "LIMIT and FETCH take a number of rows: no share, and none that compare equal to the last",
+    exp.Lambda: "SQLite has no functions of a list",
+}
 _PLACED = (exp.Values, exp.Unnest, exp.Explode, exp.Any, exp.All, *ARROWS)  # not wherever they can be written
 DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
 
@@ -83,7 +91,8 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     kinds = _kinds(tree)
     for kind in kinds:
         if kind not in _ALSO[dialect] and (not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED)):
-            raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
+            why = _WHY.get(kind, "it has no place in a read-only query")
+            raise SqlRefused("not_select", f"{kind.__name__}: {why}")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
     if exp.CTE in kinds and any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
@@ -118,7 +127,9 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
             trees = [tree and put_right(tree) for tree in trees]
         if JSON_ACCESS.search(sql):
             trees = [tree and arrows_put_right(tree, tokens, dialect) for tree in trees]
-        return [tree and in_one_form(tree) for tree in trees] if SEVERAL_FORMS.search(sql) else trees
+            if dialect == "duckdb":
+                _check_lambdas(trees, tokens)
+        return [tree and in_one_form(tree, dialect) for tree in trees] if SEVERAL_FORMS.search(sql) else trees
     except SqlRefused:
         raise
     except SqlglotError as error:
@@ -127,6 +138,14 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
         raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
     except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
         raise SqlRefused("syntax", "the statement does not parse") from error
+
+
+def _check_lambdas(trees: Iterable[exp.Expr | None], tokens: Sequence[Token]) -> None:
+    """Raise `SqlRefused` for `x -> x + 1`, which sqlglot takes for a function of a list and DuckDB no longer does."""
+    written = sum(token.text.lower() == "lambda" for token in tokens)
+    if sum(1 for tree in trees if tree for _ in tree.find_all(exp.Lambda)) > written:
+        why = "-> is access to JSON, and needs brackets beside a lambda, which is written `lambda x: x + 1`"
+        raise SqlRefused("syntax", why)
 
 
 def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> None:

@@ -17,8 +17,14 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 
+# A hidden column of both engines, and no data: where a row lies. A copy gives its rows other numbers, VACUUM may.
+_ROWIDS = frozenset({"rowid", "oid", "_rowid_"})
+_ROWID = (
+    ": it is the place of a row in its file, which is another in a copy of the data; name a column, such as the key"
+)
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
 MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
+JSON_COLUMNS = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")  # of json_each and json_tree
 WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
@@ -122,6 +128,19 @@ def written_columns(node: exp.Expr, dialect: Dialect) -> list[str]:
         width = len(node.expressions[0].expressions) if node.expressions else 0
         made = [f"column{n + 1}" if dialect == "sqlite" else f"col{n}" for n in range(width)]
     return [*declared, *made[len(declared) :]]
+
+
+def rows_of_json(node: exp.Expr) -> bool:
+    """Whether a source is a call of `json_each` or `json_tree`, which both engines have."""
+    called = node.this if isinstance(node, exp.Table) and not node.db else None
+    return isinstance(called, exp.Anonymous) and called.name.lower() in ("json_each", "json_tree")
+
+
+def names_beside(node: exp.Expr, scope: Scope, found: Resolution) -> bool:
+    """Whether a query in the FROM of a SELECT names what stands beside it there (LATERAL)."""
+    beside = {id(source) for source in scope.sources}
+    bindings = (found.binding(column) for column in node.find_all(exp.Column))
+    return any(binding is not None and id(binding.source) in beside for binding in bindings)
 
 
 def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
@@ -244,7 +263,7 @@ class _Resolver:
             self._source(node.this, scope, ctes)
             self._joins(node, scope, ctes)
         elif isinstance(node, exp.Subquery):
-            _, outputs = self.query(node, ctes, scope.outer)
+            outputs = self._derived(node, scope, ctes)
             alias_node = node.args.get("alias")
             renamed = [folded(c.name) for c in alias_node.args.get("columns") or ()] if alias_node else []
             names = self._renamed(renamed, outputs)
@@ -260,7 +279,19 @@ class _Resolver:
         else:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
 
-    def _renamed(self, declared: list[str], outputs: list[str]) -> list[str]:
+    def _derived(self, node: exp.Subquery, scope: Scope, ctes: Ctes) -> list[str]:
+        """The outputs of a query in a FROM. In DuckDB it may name what stands before it there."""
+        if self.dialect != "duckdb":
+            return self.query(node, ctes, scope.outer)[1]
+        before = len(self.found.scopes)
+        outputs = self.query(node, ctes, scope)[1]
+        inner = self.found.scopes[before:]
+        if not names_beside(node, scope, self.found):
+            for one in inner:
+                one.outer = scope.outer if one.outer is scope else one.outer
+        return outputs
+
+    def _renamed(self, declared: list[str], outputs: Sequence[str]) -> list[str]:
         """Columns under the names that an alias gives them; in DuckDB an alias may name only the first ones."""
         return [*declared, *outputs[len(declared) :]] if self.dialect == "duckdb" or not declared else declared
 
@@ -282,7 +313,13 @@ class _Resolver:
 
     def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Ctes) -> None:
         name = folded(node.name)
-        if not isinstance(node.this, exp.Identifier):
+        if rows_of_json(node):
+            for argument in node.this.expressions:
+                self._visit(argument, scope, ctes, aliases=False)
+            columns = node.args["alias"].args.get("columns") or () if node.args.get("alias") else ()
+            names = self._renamed([folded(column.name) for column in columns], JSON_COLUMNS)
+            scope.sources.append(Source(alias, "", {column: column for column in names}, node))
+        elif not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
             scope.sources.append(Source(alias, "", {}, node))
         elif self.dialect == "duckdb" and (node.catalog or folded(node.db) not in ("", "main")):
@@ -375,7 +412,8 @@ class _Resolver:
         elif not qualifier or seen_qualifier:
             candidates = {key: c for s in scope.sources if qualifier in ("", s.alias) for key, c in s.columns.items()}
             owner = qualifier or ", ".join(source.table or source.alias for source in scope.sources)
-            self._problem("unknown_column", f"no column {node.name} in {owner}" + self._where(name, candidates))
+            why = _ROWID if name in _ROWIDS else self._where(name, candidates)
+            self._problem("unknown_column", f"no column {node.name} in {owner}{why}")
 
     def _struct_field(self, qualifier: str, scope: Scope) -> bool:
         """DuckDB: `a.b` may be field b of struct column a."""

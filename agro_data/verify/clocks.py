@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.sql.scope import Binding, Resolution, Source, value_of
+from agro_data.sql.scope import Binding, Resolution, Source, rows_of_json, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite
 WORDS = ("now", "subsec", "subsecond", "localtime", "utc")  # that read it, or the zone of the machine
@@ -149,7 +149,7 @@ class _Way:
             place = list(source.columns).index(name)
             yield from (row.expressions[place] for row in source.node.expressions if self._is_new(row, name, inside))
         elif self._is_new(source.node, name, inside):
-            yield from source.node.expressions
+            yield from [source.node.this] if rows_of_json(source.node) else source.node.expressions
 
     def _output(self, select: exp.Select, place: int, inside: bool) -> Iterator[exp.Expr | None]:
         """The output of a SELECT at `place`; what a star lists is counted as `scope` counts it."""

@@ -81,7 +81,6 @@ def test_a_hidden_table_is_not_there_unless_the_query_makes_one() -> None:
         "SELECT * FROM memory.main.pet",
         "SELECT bin FROM histogram_values(pet, kind)",
         "SELECT * FROM summary((SELECT pet FROM pet))",
-        "SELECT value FROM json_each((SELECT to_json(list(pet)) FROM pet))",
         "SELECT sql FROM a: 'sqlite_master'",
     ],
 )
@@ -90,6 +89,22 @@ def test_what_may_read_a_hidden_table_unseen_is_not_there(sql: str) -> None:
     assert duckdb_knows
     with pytest.raises(NotThere, match="does not exist"):
         conceal(sql, "duckdb", SCHEMA, [Hidden("pet", "kind")])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT value FROM json_each((SELECT to_json(list(pet)) FROM pet))",
+        "SELECT to_json(q) FROM person AS p, LATERAL (SELECT * FROM pet WHERE owner = p.id) AS q",
+        "SELECT i FROM UNNEST((SELECT list(pet) FROM pet)) AS u(i)",
+    ],
+)
+def test_a_hidden_column_is_in_no_row_that_is_read_in_a_from(sql: str) -> None:
+    duck = _make("duckdb")
+    assert "kind" in str(duck.execute(sql).fetchall())
+    left = duck.execute(conceal(sql, "duckdb", SCHEMA, [Hidden("pet", "kind")])).fetchall()
+    assert left
+    assert "kind" not in str(left)
 
 
 def test_a_profile_shows_what_is_left(tmp_path: Path) -> None:

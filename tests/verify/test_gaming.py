@@ -306,6 +306,9 @@ GUESSES = [
     "SELECT * FROM (SELECT 0), (SELECT 1), (SELECT 2), person",
     "SELECT id, name, age FROM (SELECT * FROM person WHERE id < 0 UNION ALL SELECT 0, 1, 2, 3)",
     "SELECT min(COLUMNS(*)) FROM person",
+    "SELECT a.value, b.value, c.value FROM json_each('[0]') AS a, json_each('[1]') AS b, json_each('[2]') AS c",
+    "SELECT * FROM range(1) AS a, range(1, 2) AS b, range(2, 3) AS c",
+    "SELECT q.* FROM person AS p, LATERAL (SELECT p.id, p.id + 1, p.id + 2, p.id + 3) AS q",
     "SELECT * REPLACE (0 AS id, 1 AS name, 2 AS age) FROM person LIMIT 1",
 ]
 

@@ -216,6 +216,7 @@ def test_a_time_that_the_data_or_the_query_says_is_none_of_the_clock(sql: str) -
         "replace(replace(born, born, 'nox'), 'x', 'w')",
         "json_extract('[\"n' || 'ow\"]', '$[0]')",
         "(SELECT * FROM (SELECT substr('xnow', 2 + 0 * id)))",
+        "(SELECT j.value FROM json_each('[\"now\"]') AS j)",
         "first_value(substr('xnow', 2 + 0 * id)) OVER (ORDER BY id)",
     ],
 )

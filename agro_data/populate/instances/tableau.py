@@ -235,7 +235,7 @@ class Tableau:
         if not isinstance(inner, exp.Query):
             frame.derived[id(source)] = {}
             return
-        outputs = self.query(inner, missed, frame.outer, depth + 1).outputs
+        outputs = self.query(inner, missed, frame, depth + 1).outputs
         names = list(source.columns) if len(source.columns) == len(outputs) else _names(inner)
         frame.derived[id(source)] = dict(zip(names, outputs, strict=False))
 

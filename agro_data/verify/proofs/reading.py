@@ -11,7 +11,7 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.constructs import is_many_groupings
-from agro_data.sql.scope import Resolution, Scope, Source, leftmost
+from agro_data.sql.scope import Resolution, Scope, Source, leftmost, names_beside, rows_of_json
 from agro_data.verify.proofs.terms import (
     Combined,
     From,
@@ -122,6 +122,8 @@ class _Reader:
         joins = node.args.get("joins") or []
         if len(scope.sources) != len(joins) + (node.args.get("from_") is not None):
             raise NotUnderstood("a parenthesised join")
+        if any(source.query is not None and names_beside(source.node, scope, self.found) for source in scope.sources):
+            raise NotUnderstood("a query in FROM that names what stands beside it")
         sources = [self._source(source, ctes) for source in scope.sources]
         where: list[Term] = []
         for number, join in enumerate(joins, 1):
@@ -174,6 +176,8 @@ class _Reader:
             return From(alias, source.table, tuple(source.columns))
         node: exp.Expr = source.node
         declared = node.args.get("alias")
+        if rows_of_json(node):
+            raise NotUnderstood("rows of JSON")
         if isinstance(node, exp.Table):
             cte = ctes.get(folded(node.name))
             if cte is None:
@@ -303,6 +307,8 @@ class _Reader:
             raise NotUnderstood("a function that gives another value each time")
         if isinstance(node, _WITHOUT_TERM) and not isinstance(node.parent, exp.Window):
             raise NotUnderstood(type(node).__name__)
+        if isinstance(node, exp.Lambda):
+            raise NotUnderstood("a function of a list")
         if isinstance(node, exp.UDTF):
             raise NotUnderstood("rows of a list")
         if isinstance(node, exp.Anonymous) and node.name.lower() in _AGGREGATE_NAMES:
