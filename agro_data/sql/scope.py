@@ -195,7 +195,8 @@ class _Resolver:
         scope, outputs = self.query(node.this, ctes, outer)
         _, others = self.query(node.expression, ctes, outer)
         self._trailing(node, scope, [*outputs, *others], ctes)
-        return scope, outputs
+        further = [name for name in others if name not in outputs] if node.args.get("by_name") else []
+        return scope, [*outputs, *further]
 
     def _with(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> Ctes:
         clause = node.args.get("with_")
@@ -360,6 +361,9 @@ class _Resolver:
             scope.outputs.append(folded(item.alias_or_name))
             return
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
+        star_args = (item.this if isinstance(item, exp.Column) else item).args
+        left_out = {(folded(one.table), folded(one.name)) for one in star_args.get("except_") or ()}
+        renamed = {folded(one.this.name): folded(one.alias) for one in star_args.get("rename") or ()}
         known = any(s.alias == qualifier or (s.table and qualifier in s.columns) for s in scope.sources)  # or a struct
         if qualifier and not known:
             self._problem("unknown_table", f"{item.sql(dialect=self.dialect)}: no table or alias {qualifier} here")
@@ -368,19 +372,31 @@ class _Resolver:
                 if len(scope.outputs) + len(source.columns) > WIDEST:
                     self._problem("too_long", f"more than {WIDEST} columns are selected")
                     return
-                scope.outputs.extend(source.columns)
                 for name in source.columns:
-                    self._use(source, name)
+                    if not {("", name), (source.alias, name)} & left_out:
+                        scope.outputs.append(renamed.get(name, name))
+                        self._use(source, name)
 
     def _visit(self, node: exp.Expr, scope: Scope, ctes: Ctes, *, aliases: bool, alias_first: bool = False) -> None:
-        if isinstance(node, exp.Column):
-            if not isinstance(node.this, exp.Star):
-                self._column(node, scope, aliases, alias_first)
+        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            self._star(node.this if isinstance(node, exp.Column) else node, scope, ctes)
+        elif isinstance(node, exp.Column):
+            self._column(node, scope, aliases, alias_first)
         elif isinstance(node, exp.Query):
             self.query(node, ctes, scope)
         else:
             for child in node.iter_expressions():
                 self._visit(child, scope, ctes, aliases=aliases, alias_first=alias_first)
+
+    def _star(self, star: exp.Expr, scope: Scope, ctes: Ctes) -> None:
+        """What `* EXCLUDE (a) REPLACE (b + 1 AS b) RENAME (c AS d)` names. Several tables may have what is left out."""
+        for one in star.args.get("replace") or ():
+            self._visit(one, scope, ctes, aliases=False)
+        named = [*(star.args.get("except_") or ()), *(one.this for one in star.args.get("rename") or ())]
+        for one in named:
+            name, table = folded(one.name), folded(one.table) if isinstance(one, exp.Column) else ""
+            if not any(name in source.columns and table in ("", source.alias) for source in scope.sources):
+                self._problem("unknown_column", f"no column {one.name} among those of *")
 
     def _column(self, node: exp.Column, scope: Scope, aliases: bool, alias_first: bool) -> None:
         name, qualifier = folded(node.name), folded(node.table)
@@ -407,7 +423,7 @@ class _Resolver:
             binding = Binding("string", node.name)
         if binding is not None:
             self.found.bindings[id(node)] = binding
-        elif qualifier and not seen_qualifier and not self._struct_field(qualifier, scope):
+        elif qualifier and not seen_qualifier and not self._struct_field(node, scope):
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)}: no table or alias {node.table} here")
         elif not qualifier or seen_qualifier:
             candidates = {key: c for s in scope.sources if qualifier in ("", s.alias) for key, c in s.columns.items()}
@@ -415,9 +431,19 @@ class _Resolver:
             why = _ROWID if name in _ROWIDS else self._where(name, candidates)
             self._problem("unknown_column", f"no column {node.name} in {owner}{why}")
 
-    def _struct_field(self, qualifier: str, scope: Scope) -> bool:
-        """DuckDB: `a.b` may be field b of struct column a."""
-        return self.dialect == "duckdb" and any(qualifier in source.columns for source in scope.sources)
+    def _struct_field(self, node: exp.Column, scope: Scope) -> bool:
+        """DuckDB: `a.b.c` may be a field of a field of struct column a, or of column b of table a."""
+        first, second, *_ = (*(folded(part.name) for part in node.parts), "")
+        level: Scope | None = scope if self.dialect == "duckdb" else None
+        while level is not None:
+            for source in level.sources:
+                name = first if first in source.columns else second if source.alias == first else ""
+                if name in source.columns:
+                    self._use(source, name)
+                    self._mark_correlated(scope, level)
+                    return True
+            level = level.outer
+        return False
 
     def _use(self, source: Source, name: str) -> None:
         if source.table:
