@@ -101,7 +101,8 @@ def renamed(found: Resolution, schema: Schema, dialect: Dialect) -> str:
     """Tables, else columns, that do not exist under the one existing name that is spelt much like each of them."""
     ctes = {folded(cte.alias) for cte in found.tree.find_all(exp.CTE)}
     tables = {folded(table) for table in schema}
-    unknown = [t for t in found.tree.find_all(exp.Table) if folded(t.name) not in tables | ctes]
+    called = [table for table in found.tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+    unknown = [table for table in called if folded(table.name) not in tables | ctes]
     names: list[tuple[exp.Expr, exp.Expr]] = []  # not by node: equal nodes are one key
     for table in unknown:
         near = only_alike(table.name, schema)

@@ -133,7 +133,7 @@ class _Renamer:
     def _source(self, source: Source) -> None:
         alias = exp.to_identifier(self.names[id(source)])
         node = source.node
-        if isinstance(node, exp.Table):
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             node.this.set("this", folded(node.name))
             node.set("db", None)
             node.set("catalog", None)

@@ -406,7 +406,8 @@ def _readable(golds: Sequence[str], dialect: Dialect) -> list[exp.Query]:
 
 def _reads_a_table(tree: exp.Query) -> bool:
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    return any(table.name.lower() not in ctes for table in tree.find_all(exp.Table))
+    tables = (table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier))
+    return any(table.name.lower() not in ctes for table in tables)
 
 
 # --- failures in words -------------------------------------------------------------------------------------------
