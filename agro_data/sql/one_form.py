@@ -19,6 +19,7 @@ from agro_data.databases.types import Dialect
 SEVERAL_FORMS = re.compile(  # other statements have but one
     r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|for|json_each|json_tree)\b", re.IGNORECASE
 )
+_MOST = 50  # list comprehensions: each is gone through again for those around it
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LOOSER = (exp.Connector, exp.Paren, exp.Where, exp.Having, exp.Qualify, exp.Join, exp.If, exp.Alias, exp.Select)
 
@@ -59,7 +60,8 @@ def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
         for table in list(tree.find_all(exp.Table)):
             if isinstance(table.this, exp.GenerateSeries):
                 _as_unnest(table)
-        for one in reversed(list(tree.find_all(exp.Comprehension))):  # what stands within comes first
+        comprehensions = list(tree.find_all(exp.Comprehension))
+        for one in reversed(comprehensions if len(comprehensions) <= _MOST else ()):  # what stands within comes first
             _as_calls(one)
     return tree
 
@@ -98,7 +100,7 @@ def _as_calls(comprehension: exp.Comprehension) -> None:
 
 def _lambda(body: exp.Expr, names: list[exp.Expr]) -> exp.Lambda:
     """A function whose body calls what it is given by `names`, as sqlglot reads one."""
-    made = exp.Lambda(this=body.copy(), expressions=[name.copy() for name in names])
+    made = exp.Lambda(this=body, expressions=[name.copy() for name in names])
     folded_names = {folded(name.name) for name in names}
     for column in list(made.this.find_all(exp.Column)):
         first, *further = column.parts

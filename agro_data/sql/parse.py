@@ -87,12 +87,13 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
         raise SqlRefused("multiple_statements", "one SELECT was expected, several statements were found")
     tree = statements[0]
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
-        raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}")
+        why = f": {_WHY[type(tree)]}" if type(tree) in _WHY else ""
+        raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}{why}")
     kinds = _kinds(tree)
     for kind in kinds:
         if kind not in _ALSO[dialect] and (not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED)):
-            why = _WHY.get(kind, "it has no place in a read-only query")
-            raise SqlRefused("not_select", f"{kind.__name__}: {why}")
+            reason = _WHY.get(kind, "it has no place in a read-only query")
+            raise SqlRefused("not_select", f"{kind.__name__}: {reason}")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
     if exp.CTE in kinds and any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from time import process_time
 
 import pytest
@@ -44,6 +45,8 @@ def test_one_query_is_parsed(sql: str, dialect: Dialect) -> None:
         ("SELECT 1 INTO x", "not_select"),
         ("SELECT ?", "not_select"),
         ("SELECT * FROM t TABLESAMPLE 5", "not_select"),
+        ("PIVOT t ON a USING sum(b)", "not_select"),
+        ("SELECT * FROM t UNPIVOT (v FOR n IN (a, b))", "not_select"),
         ("VALUES (1)", "not_select"),
         ("EXPLAIN SELECT 1", "not_select"),
     ],
@@ -63,6 +66,14 @@ def test_anything_else_is_refused_with_its_reason(sql: str, reason: str, dialect
 def test_deep_nesting_is_a_refusal_not_a_crash(sql: str) -> None:
     with pytest.raises(SqlRefused, match="too deeply"):
         parse_select(sql, "sqlite")
+
+
+@pytest.mark.parametrize("times", [40, 700])
+def test_comprehensions_within_each_other_take_no_time(times: int) -> None:
+    start = process_time()
+    with suppress(SqlRefused):
+        parse_select("SELECT " + "[" * times + "1" + " FOR x IN l]" * times + " FROM t", "duckdb")
+    assert process_time() - start < 2
 
 
 def test_what_is_parsed_can_be_read_to_its_end() -> None:
