@@ -257,7 +257,8 @@ class _Composer:
         own = [key for key in keys if key in self.order.own]
         now = [key for key in keys if key not in self.order.own and key not in self.order.deferred]
         later = {c for key in self.order.deferred if key.table == spec.name for c in key.columns}
-        pools = {key: _parents(filled[key.ref_table], key) for key in now}
+        # The first of a pool have most children; rows that a query is about come first.
+        pools = {key: _parents(filled[key.ref_table], key)[:: self.rng.choice((1, -1))] for key in now}
         taken: dict[tuple[str, ...], set[tuple[Cell, ...]]] = {
             key: {v for row in rows if (v := _key(row, key)) is not None} for key in spec.keys
         }
