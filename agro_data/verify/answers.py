@@ -73,7 +73,7 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
         names=gate.names,
         ordered=gate.names.ordered,
         adds=any(_adds(node) for node in gate.names.tree.walk()),
-        probes=tuple(probes_of(gate.names, dialect)),
+        probes=tuple(probes_of(gate.names, dialect, any_cut=True)),
     )
 
 

@@ -61,18 +61,20 @@ def verify_statements(
     shuffled: Database | None = None,
     *,
     informative: bool = True,
+    any_cut: bool = False,
 ) -> list[StatementVerdict]:
     """One verdict for each statement, in order. A statement that fails one check is not run for the next.
 
     `schema` is `{table: {column: type}}`. `shuffled` is the copy that `determinism.shuffled_copy` made; without it
-    the row-order check is left out. `informative=False` leaves out the dropped conditions. All executions of one kind
+    the row-order check is left out. `informative=False` leaves out the dropped conditions; with `any_cut`, a LIMIT
+    between rows that tie is a tie even if they show the same. All executions of one kind
     go to the sandbox together: four rounds, however many statements.
     """
     cases = [_Case(sql) for sql in statements]
     for case in cases:
         _read(case, database, schema)
     _run(cases, database, sandbox)
-    _probe(cases, database, sandbox)
+    _probe(cases, database, sandbox, any_cut)
     if shuffled is not None:
         _reorder(cases, reference(database, shuffled), database, shuffled, sandbox)
     if informative:
@@ -110,7 +112,7 @@ def _run(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:
             case.passed.append("not_empty")
 
 
-def _probe(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:
+def _probe(cases: Sequence[_Case], database: Database, sandbox: Sandbox, any_cut: bool) -> None:
     for case in cases:
         if case.open and case.names is not None and too_many(case.names):
             case.reject("undecided", f"it orders rows in more than {MOST} places")
@@ -118,7 +120,8 @@ def _probe(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None
     probes = [
         (case, probe)
         for case in waiting
-        for probe in (probes_of(case.names, database.dialect) if case.names is not None else ())
+        if case.names is not None
+        for probe in probes_of(case.names, database.dialect, any_cut=any_cut)
     ]
     results = execute([(database, probe.sql) for _, probe in probes], sandbox, "rows")
     for (case, probe), result in zip(probes, results, strict=True):

@@ -23,6 +23,7 @@ class OrderJudge:
     ordered: bool  # the order of the rows that are kept counts too
     kept: range  # places whose row and the row before it are both in the answer
     whole: tuple[bool, int]  # whether the first row is there; rows that were asked for, 0 for all
+    any_cut: bool = False  # a tie at a cut is harm whatever the tied rows show
 
     def __call__(self, rows: Rows) -> str:
         for place, (left, right) in enumerate(pairwise(rows), 1):
@@ -30,7 +31,7 @@ class OrderJudge:
                 continue
             outputs = len(left) - self.added
             which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
-            if place in self.cuts and not self._all_alike(rows, place, outputs):
+            if place in self.cuts and (self.any_cut or not self._all_alike(rows, place, outputs)):
                 return f"{which} compare equal and {CUT}"
             if self.ordered and place in self.kept and left[:outputs] != right[:outputs]:
                 return f"{which} differ but compare equal: their order is left open"

@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
+from agro_data.sql.constructs import gives_rows, is_aggregate, is_one_row, number_of
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
@@ -85,16 +85,21 @@ def too_many(found: Resolution) -> bool:
     return sum(1 for _ in islice(found.tree.find_all(exp.Order, exp.Window), MOST + 1)) > MOST
 
 
-def probes_of(found: Resolution, dialect: Dialect) -> list[Probe]:
-    """The probes that this query calls for; most queries call for none or one."""
-    context = _Context(found, dialect)
+def probes_of(found: Resolution, dialect: Dialect, *, any_cut: bool = False) -> list[Probe]:
+    """The probes that this query calls for; most queries call for none or one.
+
+    With `any_cut`, a tie at a LIMIT that is seen is harm even if the tied rows show the same: another right query may
+    keep them all.
+    """
+    context = _Context(found, dialect, any_cut)
     return [probe for scope in found.scopes for probe in context.of_select(scope)] + context.of_orders()
 
 
 class _Context:
-    def __init__(self, found: Resolution, dialect: Dialect) -> None:
+    def __init__(self, found: Resolution, dialect: Dialect, any_cut: bool) -> None:
         self.found = found
         self.dialect = dialect
+        self.any_cut = any_cut
         clause = found.tree.args.get("with_")
         self.prefix = sql_text(clause, dialect) + " " if clause is not None else ""
 
@@ -129,12 +134,14 @@ class _Context:
         return any(self.found.scope_of(select).correlated for select in _branches(node))
 
     def _order_probe(self, node: exp.Expr, top: bool) -> Probe | None:
+        limited = node.args.get("limit") is not None
         positions, added = _key_positions(node, self.found)
         if positions is None:
             return None
         width = 0 if any(_is_star(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
         caseless = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
-        if not added and width and set(range(width)) <= set(positions) and not any(caseless):
+        any_cut = self.any_cut and limited and gives_rows(node)
+        if not added and width and set(range(width)) <= set(positions) and not any(caseless) and not any_cut:
             return None  # rows that compare equal are equal
         probe = node.copy()
         for number, expression in enumerate(added):
@@ -154,7 +161,7 @@ class _Context:
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
         kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
         whole = (first == 0, last - first if limit is not None else 0)
-        judge = OrderJudge(tuple(positions), len(added), caseless, cuts, top or computed, kept, whole)
+        judge = OrderJudge(tuple(positions), len(added), caseless, cuts, top or computed, kept, whole, any_cut)
         return Probe("tie", self.statement(probe), judge)
 
     def _scalar_probes(self) -> Iterator[Probe]:

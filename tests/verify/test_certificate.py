@@ -18,6 +18,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificate import DEDICATED, Budget, Certifier
+from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_data.verify.pool import LIMITS, PER_GOLD, Pool
 
 GOLDS = [
@@ -149,6 +150,37 @@ def test_a_prediction_that_fails_only_where_nothing_is_found_is_told_apart(sandb
     pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, DEDICATED).certify([gold])
     said = [(asked(found, gold), asked(found, lucky)) for found in pool.databases(pool.certificates[0])]
     assert [right for right, wrong in said if right != wrong] == [[(None,)]]
+
+
+@pytest.mark.parametrize(
+    ("gold", "all_of_them"),
+    [
+        (
+            "SELECT city FROM customer ORDER BY age DESC LIMIT 1",
+            "SELECT city FROM customer WHERE age = (SELECT MAX(age) FROM customer)",
+        ),
+        (
+            "SELECT age FROM customer WHERE city = 'Oslo' ORDER BY age LIMIT 1",
+            "SELECT age FROM customer WHERE city = 'Oslo' "
+            "AND age = (SELECT MIN(age) FROM customer WHERE city = 'Oslo')",
+        ),
+        (
+            "WITH oldest AS (SELECT city FROM customer ORDER BY age DESC LIMIT 1) SELECT city FROM oldest",
+            "SELECT city FROM customer WHERE age = (SELECT MAX(age) FROM customer)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("budget", [SMALL, DEDICATED])
+def test_whether_an_answer_keeps_one_of_those_that_tie_or_all_is_left_open(
+    budget: Budget, gold: str, all_of_them: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    database = shop(tmp_path, "sqlite")
+    pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, budget).certify([gold])
+    (certificate,) = pool.certificates
+    assert certificate.instances, certificate.detail
+    case = Case(gold, all_of_them, tuple(pool.databases(certificate)))
+    (grade,) = grade_many([case], sandbox, GoldResults())
+    assert grade.right, grade
 
 
 def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import places_of
-from agro_data.populate.instances.plans import Plan, Query
+from agro_data.populate.instances.plans import ALONE, Plan, Query, cut_after_first
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Missed
 from agro_data.populate.instances.values import beyond
@@ -35,7 +35,8 @@ def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
         if missing:
             continue
         yield Plan("extreme", f"{side} by {end[1].sql()}", _Beyond(query, end, {}))
-        yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
+        if not cut_after_first(end[0].select):
+            yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
 
 
 class _Beyond:
@@ -47,7 +48,9 @@ class _Beyond:
     def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
         scope, term, upper = self.end
         tableau = self.query.tableau(rng)
-        tableau.query(self.query.tree, self.missed)
+        frame = tableau.query(self.query.tree, self.missed)
+        if rng.random() < ALONE:  # what the other end shows may be the same by chance
+            tableau.stand_alone(frame.outputs)
         value = _value(self.query, term, upper, rng)
         for select, frame in tableau.frames:
             unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None

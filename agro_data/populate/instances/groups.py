@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns, places_of
-from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, share_rows
+from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, cut_after_first, share_rows
 from agro_data.populate.instances.proposal import PartialRow, Place
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
 from agro_data.populate.instances.values import beyond
@@ -35,7 +35,7 @@ _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     """Groups for one SELECT, each of another size. Rows that miss a condition stand in the smaller ones, so that a
     query without it ranks them otherwise; two groups share what is shown of them; under LIMIT two may tie if they
-    show the same.
+    show the same and both are kept.
     """
     sizes = _sizes(scope)
     if scope.select.args.get("limit") is not None and not _descending(scope) and rng.random() < 0.5:
@@ -51,7 +51,8 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     makers = _Groups(query, scope, numbers, ends, most=len(sizes), unknown=unknown)
     middle = [len(sizes) - 3, len(sizes) - 2] if len(sizes) > 2 else []  # together they outnumber the largest
     twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
-    if scope.select.args.get("limit") is not None and not _shows_key(query, scope) and rng.random() < 0.4:
+    tying = scope.select.args.get("limit") is not None and not cut_after_first(scope.select)
+    if tying and not _shows_key(query, scope) and rng.random() < 0.4:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
         twins = [top]

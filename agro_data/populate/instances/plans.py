@@ -13,6 +13,7 @@ from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import ATOMS, Frame, Missed, Tableau
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.constructs import gives_rows, number_of
 from agro_data.sql.scope import Resolution, Scope, Source, leftmost, local_nodes
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
@@ -90,3 +91,11 @@ def share_rows(tableau: Tableau, source: Source, columns: tuple[str, ...], frame
         cells = [tableau.column(source, name, frame) for frame in frames]
         for other in cells[1:]:
             tableau.equate(cells[0], other)
+
+
+def cut_after_first(select: exp.Select) -> bool:
+    """Whether a LIMIT or OFFSET of rows that are shown falls behind the first: where two tie there, it is open whether
+    an answer shows both.
+    """
+    limit, offset = select.args.get("limit"), select.args.get("offset")
+    return gives_rows(select) and limit is not None and (offset is not None or number_of(select, "limit") == 1)
