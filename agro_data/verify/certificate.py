@@ -23,6 +23,7 @@ from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.hashing import seed_of
 from agro_data.populate.instances import Proposal, instance_schema, instances, witnesses
+from agro_data.populate.instances.orders import ordered_parts
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
@@ -296,9 +297,11 @@ class _Batch:
 
     def _kill(self, cases: list[PendingGold]) -> None:
         """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
+        parts = ordered_parts(self.schema, self.profile)
         for case in cases:
             with charged_to(case):
-                made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema, self.profile.with_nulls)
+                schema, nulls = self.profile.schema, self.profile.with_nulls
+                made = mutants_of(case.gold.names, self.database.dialect, schema, nulls, parts)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
                 self._queue(case, case.answers)
         suspects = [suspect for case in cases for suspect in case.suspects]

@@ -183,6 +183,28 @@ def test_whether_an_answer_keeps_one_of_those_that_tie_or_all_is_left_open(
     assert grade.right, grade
 
 
+@pytest.mark.parametrize(
+    ("gold", "key", "less"),
+    [
+        ("SELECT name FROM customer WHERE age > 20 ORDER BY name", "name", "LOWER(name)"),
+        ("SELECT id FROM purchase ORDER BY day DESC LIMIT 1", "day", "STRFTIME('%Y-%m', day)"),
+        ("SELECT id FROM purchase ORDER BY total", "total", "CAST(total AS INTEGER)"),
+        ("SELECT id, total FROM purchase WHERE total > 8 ORDER BY total DESC", "total", "ROUND(total)"),
+    ],
+)
+@pytest.mark.parametrize("budget", [SMALL, DEDICATED])
+def test_an_order_by_less_than_the_whole_value_is_wrong(
+    budget: Budget, gold: str, key: str, less: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    database = shop(tmp_path, "sqlite")
+    pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, budget).certify([gold])
+    (certificate,) = pool.certificates
+    assert not [fate for fate in certificate.survivors if fate.kind == "order"]
+    careless = gold.replace(f"ORDER BY {key}", f"ORDER BY {less}")
+    case = Case(gold, careless, tuple(pool.databases(certificate)))
+    assert not grade_many([case], sandbox, GoldResults())[0].right
+
+
 def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, "sqlite")
     profile = profile_database(database)

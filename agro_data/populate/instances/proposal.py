@@ -35,8 +35,8 @@ class PartialRow:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Rows that belong together. `kind` is `witness`, `miss`, `absent`, `sibling`, `group` or `set`; `why` says in
-    words what they show.
+    """Rows that belong together. `kind` is `witness`, `miss`, `absent`, `sibling`, `group`, `order` or `set`; `why`
+    says in words what they show.
     """
 
     kind: str

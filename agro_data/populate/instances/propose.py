@@ -47,7 +47,7 @@ def instances(
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
         proposals = witnesses(found, schema, profile, chosen, against, share)
         if grouped and number % 3 < 2:
-            proposals = [p for p in proposals if p.kind in ("group", "absent")]
+            proposals = [p for p in proposals if p.kind in ("group", "order", "absent")]
             rows = _noise(found, schema, rng, inside=0)
             yield compose(schema, profile, {}, [*proposals, rows], chosen, apart)
             continue

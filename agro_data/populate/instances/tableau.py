@@ -17,7 +17,7 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Operator, Test, choose
 from agro_data.populate.instances.proposal import PartialRow, Place, Unknown
-from agro_data.populate.instances.values import above, below, fit, observed
+from agro_data.populate.instances.values import above, below, fit, holds, observed
 from agro_data.populate.instances.views import view_of
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
@@ -96,6 +96,23 @@ class Tableau:
 
     def require(self, unknown: int, test: Test) -> None:
         self._tests.setdefault(self.root(unknown), []).append(test)
+
+    def give(self, unknown: int, value: Cell) -> None:
+        """The unknown is this value."""
+        self.require(unknown, Test("=", (value,)))
+
+    def passes(self, unknown: int, value: Cell) -> bool:
+        """Whether the unknown's column holds such a value, and no condition on it is against it."""
+        tests = self._tests.get(self.root(unknown), ())
+        return holds(value, self._spec(self.root(unknown))) and all(test.passes(value) for test in tests)
+
+    def near(self, unknown: int) -> list[Cell]:
+        """Values about the constants of the conditions on an unknown."""
+        table, column = self._places[self.root(unknown)]
+        spec = self.schema.by_name[table].by_name[column]
+        known = [fit(value, spec) for value in observed(self.profile.table(table).column(column))]
+        tests = self._tests.get(self.root(unknown), ())
+        return [value for test in tests for value in test.candidates(spec, known, self.rng)]
 
     def stand_alone(self, unknowns: Iterable[int | None]) -> None:
         """Give these values that no other row holds, where nothing else is asked of them.

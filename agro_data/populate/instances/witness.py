@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from agro_data.populate.instances.extremes import extremes
 from agro_data.populate.instances.groups import groups
+from agro_data.populate.instances.orders import orders
 from agro_data.populate.instances.plans import Make, Plan, Query, share_rows
 from agro_data.populate.instances.proposal import PartialRow, Proposal
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau
@@ -22,6 +23,7 @@ from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
 _COPIES = 3  # readings of the whole query that meet everything
 _PAIRS = 24  # sibling and namesake proposals of one query
 _LONE = 0.5  # share of the instances against another query that have one row beyond an end
+_REORDERED = 0.75  # share of those against another order that have rows for the order alone, and none beyond an end
 _ENDS = 2  # proposals beyond an end: one that lies further out hides the others
 
 
@@ -47,20 +49,26 @@ def witnesses(
     alone = stream(seed, "lone")
     lone = alone.choice(queries) if len(queries) == 2 and alone.random() < _LONE else None
     ranked = alone.choice(queries)  # the groups of both would tie for the first place
+    reordered = against is not None and _order(found) != _order(against) and any(orders(queries[0]))
+    reordered = reordered and alone.random() < _REORDERED
     out: list[Proposal] = []
     for query in queries:
-        for plan in _plans(query, share, rng, None if lone is None else query is lone, query is ranked):
+        for plan in _plans(query, share, rng, None if lone is None else query is lone, query is ranked, reordered):
             rows = plan.make(rng)
             if rows:
                 out.append(Proposal(plan.kind, plan.why, rows))
     return out
 
 
-def _plans(query: Query, share: float, rng: random.Random, lone: bool | None, ranked: bool) -> list[Plan]:
+def _plans(
+    query: Query, share: float, rng: random.Random, lone: bool | None, ranked: bool, reordered: bool
+) -> list[Plan]:
     common = [plan for plan in _common(query) if rng.random() <= share]
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
-    beyond = _beyond(query, rng, lone)
+    ends = [] if reordered else _beyond(query, rng, lone)
+    if reordered or lone is None:
+        ends += orders(query)
     grouped = [
         plan
         for scope in query.found.scopes
@@ -68,7 +76,11 @@ def _plans(query: Query, share: float, rng: random.Random, lone: bool | None, ra
         if ranked or not _ranks(scope)
         for plan in groups(query, scope, rng)
     ]
-    return [*common, *(pairs[number] for number in chosen), *beyond, *grouped]
+    return [*common, *(pairs[number] for number in chosen), *ends, *grouped]
+
+
+def _order(found: Resolution) -> exp.Expr | None:
+    return found.tree.args.get("order")
 
 
 def _ranks(scope: Scope) -> bool:

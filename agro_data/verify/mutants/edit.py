@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
+from agro_data.populate.instances.orders import Part
 from agro_data.sql.canonical import sql_text, unchanged_by_text
 from agro_data.sql.scope import Resolution, Schema, Scope
 
 SHOWN = 60  # characters of a condition in the words for a person
+
+
+Parts = Mapping[tuple[str, str], tuple[Part, ...]]
+"""The parts of the values of a (table, column) that an order may be mistaken to go by."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Place:
     dialect: Dialect
     schema: Schema
     with_nulls: Collection[tuple[str, str]] = ()  # (table, column) in which NULL was met
+    parts: Parts = field(default_factory=dict)
 
     @cached_property
     def stable(self) -> bool:

@@ -17,7 +17,7 @@ from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, Schema, resolve
 from agro_data.verify.mutants.conditions import of_conditions
-from agro_data.verify.mutants.edit import Edit, Mutant, Place
+from agro_data.verify.mutants.edit import Edit, Mutant, Parts, Place
 from agro_data.verify.mutants.rows import of_rows
 from agro_data.verify.mutants.sets import of_sets, of_subqueries
 from agro_data.verify.mutants.sources import of_sources
@@ -33,6 +33,7 @@ LIMITS = {
     "condition_dropped": 8,
     "join_key": 6,
     "group_key": 5,
+    "order": 6,
     "pattern": 5,
     "list": 3,
     "case": 4,
@@ -42,14 +43,19 @@ OTHERWISE = 4  # of a kind not named above
 
 
 def mutants_of(
-    found: Resolution, dialect: Dialect, schema: Schema, with_nulls: Collection[tuple[str, str]] = ()
+    found: Resolution,
+    dialect: Dialect,
+    schema: Schema,
+    with_nulls: Collection[tuple[str, str]] = (),
+    parts: Parts | None = None,
 ) -> list[Mutant]:
-    """Mutants of a resolved query, in a fixed order; at most `MOST`. `with_nulls`: the (table, column) that hold NULL.
+    """Mutants of a resolved query, in a fixed order; at most `MOST`. `with_nulls`: the (table, column) that hold NULL;
+    `parts` of columns: what an order may be mistaken to go by.
 
     Each parses, and none has the canonical text of the query or of another. The tree is edited in place and
     restored. Some may fail in the engine: the caller finds out which.
     """
-    place = Place(found, dialect, schema, with_nulls)
+    place = Place(found, dialect, schema, with_nulls, parts or {})
     gold = place.text(found.tree)
     seen = {gold, canonical_sql(resolve(found.tree.copy(), dialect, schema), dialect)}
     made: list[Mutant] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agro_data.populate.instances.orders import Part, first_key
 from agro_data.sql.constructs import is_grouping
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.columns import reference
@@ -19,6 +20,7 @@ def of_rows(place: Place, scope: Scope) -> Iterator[Edit]:
     """Edits of GROUP BY, ORDER BY and LIMIT of one SELECT."""
     yield from _group(place, scope)
     yield from order_and_limit(place, scope.select, place.label("ORDER BY", scope), place.label("LIMIT", scope))
+    yield from _order_by_part(place, scope)
     yield from _extreme(place, scope)
 
 
@@ -94,6 +96,29 @@ def _order(query: exp.Expr, order: exp.Expr, order_label: str) -> Iterator[Edit]
         yield Edit("order", order_label, key, "dropped", (Change(order, "expressions", rest),), weight=1)
     if query.args.get("limit") is None:
         yield Edit("order", order_label, "all keys", "dropped", (Change(query, "order", None),), weight=2)
+
+
+def _order_by_part(place: Place, scope: Scope) -> Iterator[Edit]:
+    """The order of what is shown by a part of its first key."""
+    first = first_key(place.found, scope) if scope.select is place.found.tree else None
+    if first is None:
+        return
+    key, column = first
+    for part in place.parts.get(column, ()):
+        for term in _parts(key.this, part):
+            new = exp.Ordered(this=term, desc=key.args.get("desc"), nulls_first=key.args.get("nulls_first"))
+            yield Edit("order", place.label("ORDER BY", scope), key, new, (swap(key, new),), weight=1)
+
+
+def _parts(term: exp.Expr, part: Part) -> Iterator[exp.Expr]:
+    if part == "case":
+        yield exp.Lower(this=term.copy())
+    elif part == "month":
+        yield exp.TimeToStr(this=term.copy(), format=exp.Literal.string("%Y-%m"))
+    elif part == "day":
+        yield exp.TimeToStr(this=term.copy(), format=exp.Literal.string("%Y-%m-%d"))
+    else:
+        yield exp.Round(this=term.copy())
 
 
 def _limit(query: exp.Expr, limit: exp.Expr, limit_label: str) -> Iterator[Edit]:

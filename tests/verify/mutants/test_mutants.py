@@ -20,6 +20,7 @@ from agro_data.sql.canonical import canonical_sql, sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.mutants import Mutant, mutants_of
+from agro_data.verify.mutants.edit import Parts
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SHOP = {
@@ -141,6 +142,25 @@ def test_what_is_unknown_in_a_column_that_is_not_asked_about() -> None:
         "ORDER BY COUNT(*) DESC LIMIT 1",
     }
     assert not any("NOT age IS NULL" in mutant.sql for mutant in mutants_of(found, "sqlite", SHOP))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_an_order_by_less_than_a_column(dialect: Dialect) -> None:
+    parts: Parts = {("customer", "name"): ("case",), ("purchase", "total"): ("whole",), ("purchase", "day"): ("month",)}
+    month = "STRFTIME('%Y-%m', day)" if dialect == "sqlite" else "STRFTIME(day, '%Y-%m')"
+    for gold, key, expected in (
+        ("SELECT name FROM customer ORDER BY name", "name", {"LOWER(name)"}),
+        ("SELECT id FROM purchase ORDER BY total", "total", {"ROUND(total)"}),
+        ("SELECT id FROM purchase ORDER BY day LIMIT 3", "day", {month}),
+        ("SELECT name FROM customer GROUP BY name ORDER BY name", "name", {"LOWER(name)"}),
+        ("SELECT name FROM customer ORDER BY age", "age", set()),
+        ("SELECT age FROM customer GROUP BY age ORDER BY COUNT(name)", "COUNT(name)", set()),
+    ):
+        found = resolve(parse_select(gold, dialect), dialect, SHOP)
+        made = {mutant.sql for mutant in mutants_of(found, dialect, SHOP, (), parts) if mutant.kind == "order"}
+        made -= {mutant.sql for mutant in mutants_of(found, dialect, SHOP)}
+        bare = {sql.replace(" NULLS FIRST", "").replace(" NULLS LAST", "") for sql in made}
+        assert bare == {gold.replace(f"ORDER BY {key}", f"ORDER BY {term}") for term in expected}
 
 
 def test_every_kind_is_shown_somewhere() -> None:
