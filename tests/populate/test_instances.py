@@ -17,7 +17,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
 from agro_data.populate.instances.proposal import PartialRow, Proposal
-from agro_data.populate.instances.values import holds
+from agro_data.populate.instances.values import above, holds, later_that_day
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec, Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
@@ -381,6 +381,28 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
                 found.append([sorted(con.execute(f"SELECT id FROM staff WHERE {way}")) for way in ways])
         assert all(way == one[0] for one in found for way in one)
         assert any(one[0] for one in found)
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "near"),
+    [
+        ("REAL", 5, [5.01]),
+        ("REAL", 62.5, [62.501]),
+        ("DECIMAL(10,2)", 5, [5.01]),
+        ("DECIMAL(10,1)", 5, [5.1]),
+        ("DECIMAL(10,2)", 62.55, []),
+        ("DECIMAL(10)", 5, []),
+    ],
+)
+def test_next_to_a_number_stands_what_the_type_holds(declared: str, value: float, near: list[Cell]) -> None:
+    assert above(value, ColumnSpec("c", declared, "real"))[3:] == near
+
+
+def test_a_day_is_told_from_a_moment_of_it_where_a_column_tells_the_time() -> None:
+    assert later_that_day("2015-06-01", ["2014-01-02 10:30:00"]) == ["2015-06-01 00:10:00"]
+    assert later_that_day("2015-06-01", ["2014-01-02T10:30"]) == ["2015-06-01T00:10:00"]
+    for others in (["2014-01-02 00:00:00"], ["2014-01-02"], []):
+        assert later_that_day("2015-06-01", others) == []
 
 
 def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Path) -> None:

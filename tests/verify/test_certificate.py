@@ -205,6 +205,32 @@ def test_an_order_by_less_than_the_whole_value_is_wrong(
     assert not grade_many([case], sandbox, GoldResults())[0].right
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("SELECT id FROM purchase WHERE total > 20", "SELECT id FROM purchase WHERE total > 20.2"),
+        ("SELECT id FROM purchase WHERE total < 20.5", "SELECT id FROM purchase WHERE total < 20.45"),
+        (
+            "SELECT customer_id FROM purchase GROUP BY customer_id HAVING SUM(total) > 20",
+            "SELECT customer_id FROM purchase GROUP BY customer_id HAVING SUM(total) > 20.5",
+        ),
+        (
+            "SELECT id FROM customer WHERE name = 'Ada' OR name = 'Bo' ORDER BY age DESC LIMIT 1",
+            "SELECT id FROM customer WHERE name = 'Ada' OR LOWER(name) = 'bo' ORDER BY age DESC LIMIT 1",
+        ),
+    ],
+)
+def test_a_bound_in_the_gap_beside_the_golds_and_a_text_in_any_case_are_wrong(
+    gold: str, answer: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    database = shop(tmp_path, "sqlite")
+    for seed in range(2):
+        made = Certifier(database, profile_database(database), sandbox, tmp_path / f"pool{seed}", seed, DEDICATED)
+        pool = made.certify([gold])
+        case = Case(gold, answer, tuple(pool.databases(pool.certificates[0])))
+        assert not grade_many([case], sandbox, GoldResults())[0].right
+
+
 def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, "sqlite")
     profile = profile_database(database)

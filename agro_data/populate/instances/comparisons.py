@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.values import above, below, beside, fit, holds, like, matches
+from agro_data.populate.instances.values import (
+    above,
+    below,
+    beside,
+    fit,
+    holds,
+    in_other_case,
+    later_that_day,
+    like,
+    matches,
+)
 from agro_data.populate.instances.views import View, neighbours
 from agro_data.populate.schema import ColumnSpec
 
@@ -16,6 +26,7 @@ Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
 
 _BOUNDED: frozenset[Operator] = frozenset(("<", "<=", ">", ">="))
 AT_BOUND = 0.5  # share of the values that miss a bound and are the bound itself
+OTHER_CASE = 0.4  # share of the texts that miss a text and are that text in other case
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,7 @@ class Test:
         found: list[Cell] = []
         for value in self.values:
             found += [value, *above(value, column), *below(value, column)]
+            found += later_that_day(value, others) if column.kind == "datetime" else []
             if self.operator in ("=", "in"):
                 found += beside(value, column)
         if self.operator == "between" and all(isinstance(v, int) for v in self.values):
@@ -86,6 +98,10 @@ def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rn
     bounds = [v for t in tests if not t.wanted and t.operator in _BOUNDED for v in t.values if v in passing]
     if bounds and rng.random() < AT_BOUND:  # what a stricter or a laxer bound is told by
         return True, rng.choice(bounds)
+    missed = [v for t in tests if not t.wanted and t.operator in ("=", "in") and t.view is None for v in t.values]
+    cased = [v for text in missed if isinstance(text, str) for v in in_other_case(text) if v in passing]
+    if cased and rng.random() < OTHER_CASE:
+        return True, rng.choice(cased)
     passing = exact or passing or [value for value in others if all(test.passes(value) for test in tests)]
     return (True, rng.choice(passing)) if passing else (False, None)
 

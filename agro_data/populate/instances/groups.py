@@ -126,6 +126,10 @@ class _Groups:
         columns = [c for c in counted if isinstance(c, exp.Column) and _may_be_null(self.query, c)]
         return [rng.choice(columns) for _ in range(rng.randint(0, 2 * (self.most - rank)))] if columns else []
 
+    def _kind_of(self, place: Place) -> str:
+        table, column = place
+        return self.query.schema.by_name[table].by_name[column].kind
+
     def _is_join(self, missed: Missed) -> bool:
         """Whether a condition equates two columns: a row without it has other partners, and is still in the group."""
         nodes: Iterator[exp.Expr] = self.scope.select.find_all(exp.EQ)
@@ -191,8 +195,12 @@ class _Groups:
             if not is_aggregate(node.this):
                 continue
             unknowns = [tableau.unknown_of(node.this.this, frame) for frame in frames]
-            figure = value + rng.choice((-20, -1, 0, 0, 1, 20))
-            for unknown, number in zip(unknowns, _numbers_of(node.this, figure, len(frames), rng), strict=True):
+            kinds = {self._kind_of(place) for place in places_of(self.query.found, node.this.this)}
+            figure = value + rng.choice((-20, -1, 0, 0, 1, 20, *((0.25, -0.25) if kinds == {"real"} else ())))
+            numbers = _numbers_of(node.this, figure, len(frames), rng)
+            if isinstance(node.this, exp.Avg) and kinds == {"integer"} and len(frames) > 2:
+                numbers[-1] += rng.choice((-1, 0, 0, 1))  # an average between whole numbers
+            for unknown, number in zip(unknowns, numbers, strict=True):
                 if unknown is not None:
                     tableau.require(unknown, Test("=", (number,)))
 

@@ -5,7 +5,6 @@ beginning in other case. A query that orders by the month, by the whole number o
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +15,7 @@ from agro_data.databases.types import Cell
 from agro_data.populate.instances.focus import group_columns, places_of
 from agro_data.populate.instances.plans import Plan, Query
 from agro_data.populate.instances.proposal import PartialRow, Place
-from agro_data.populate.instances.values import WORDS, beyond, fit, observed
+from agro_data.populate.instances.values import WORDS, beyond, decimals, fit, observed
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.profiling.statistics import is_uuid
@@ -29,7 +28,6 @@ READINGS = 4  # rows of one month: two would come in order by chance half of the
 _DAYS = ("03", "09", "14", "21", "27")
 _CLOCKS = (" 03:10:00", " 09:40:00", " 15:20:00", " 21:50:00")
 _FRACTIONS = (0.12, 0.14, 0.27, 0.31, 0.43)  # all are rounded down
-_SCALE = re.compile(r"\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)")
 _BASES = 6  # values that are made over, of each kind
 
 
@@ -40,9 +38,8 @@ def parts_of(column: ColumnSpec, seen: ColumnProfile) -> tuple[Part, ...]:
     if column.kind in ("date", "datetime") and column.typed:
         return ("month",) if column.kind == "date" else ("month", "day")
     if column.kind == "real":
-        scale = _SCALE.search(column.declared_type)
-        fine = scale is None or int(scale[1] or 0) >= 2
-        return ("whole",) if fine and not seen.integral else ()
+        digits = decimals(column.declared_type)
+        return ("whole",) if (digits is None or digits >= 2) and not seen.integral else ()
     if column.kind == "text" and not seen.date_format and not is_uuid(column.declared_type):
         texts = [value for value in observed(seen) if isinstance(value, str)]
         return ("case",) if all(any(letter.isalpha() for letter in text) for text in texts) else ()

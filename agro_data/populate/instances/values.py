@@ -16,11 +16,14 @@ from agro_data.profiling.statistics import UUID_FORM, is_uuid
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SCALE = re.compile(r"\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)")
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\d([ T])(?!00:00(:00|$))\d\d:\d\d")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 WORDS = (
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll", "larch",
     "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
 )  # fmt: skip
+_FINEST = 6  # digits behind the point
 _LATEST = 5000  # year; one that stands for "for ever", such as 9999, leaves no room to count on from
 _KNOWN = 12  # observed values that are worth having beside the query's own
 
@@ -79,6 +82,28 @@ def observed(column: ColumnProfile) -> list[Cell]:
     return list(dict.fromkeys(value for value in values if value is not None))
 
 
+def decimals(declared_type: str) -> int | None:
+    """Digits behind the point that a type holds; None where it says none, and holds as many as a float has."""
+    scale = _SCALE.search(declared_type)
+    return int(scale[1] or 0) if scale is not None else None
+
+
+def finer(value: float, declared_type: str, more: int = 1) -> int | None:
+    """The digits behind the point that `value` has and `more`; None where a type holds none so fine."""
+    digits = len(repr(float(value)).rstrip("0").partition(".")[2]) + more
+    most = decimals(declared_type)
+    return digits if digits <= (_FINEST if most is None else most) else None
+
+
+def later_that_day(value: Cell, others: Sequence[Cell]) -> list[Cell]:
+    """A moment soon after midnight of a day, in a column whose `others` tell the time: `> '2015-06-01'` lets it in."""
+    if not isinstance(value, str) or _DAY.fullmatch(value) is None:
+        return []
+    clocks = (clock for other in others if isinstance(other, str) and (clock := _CLOCK.match(other)) is not None)
+    clock = next(clocks, None)
+    return [f"{value}{clock[1]}00:10:00"] if clock is not None else []
+
+
 def below(value: Cell, column: ColumnSpec) -> list[Cell]:
     """Values just under `value`, the nearest first."""
     return _shifted(value, column, -1)
@@ -89,11 +114,16 @@ def above(value: Cell, column: ColumnSpec) -> list[Cell]:
     return _shifted(value, column, 1)
 
 
+def in_other_case(value: str) -> list[Cell]:
+    """The text in other cases."""
+    return [other for other in (value.swapcase(), value.lower(), value.upper(), value.title()) if other != value]
+
+
 def beside(value: Cell, column: ColumnSpec) -> list[Cell]:
     """Values that a careless comparison takes for `value`: a step away, in another case, a part or an extension."""
     found: list[Cell]
     if isinstance(value, str):
-        found = [value.swapcase(), value.lower(), value.upper(), value.title(), f"{value} {WORDS[0]}", value[:-1]]
+        found = [*in_other_case(value), f"{value} {WORDS[0]}", value[:-1]]
         found += [f"{WORDS[1]} {value}", *_shifted(value, column, 1), *_shifted(value, column, -1)]
     else:
         found = [*_shifted(value, column, 1), *_shifted(value, column, -1)]
@@ -194,11 +224,20 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
+def _next_to(value: float, column: ColumnSpec, sign: int) -> list[Cell]:
+    """A number so near `value` that hardly any constant lies between."""
+    if column.kind != "real" or abs(value) >= 2**31:
+        return []
+    digits = finer(value, column.declared_type, 2) or finer(value, column.declared_type)
+    return [round(value + sign * 10.0**-digits, digits)] if digits is not None else []
+
+
 def _shifted(value: Cell, column: ColumnSpec, sign: int) -> list[Cell]:
     if isinstance(value, int):
-        return [value + sign, value + 7 * sign, *([value + 0.5 * sign] if column.kind == "real" else [])]
+        between = [value + 0.5 * sign, *_next_to(value, column, sign)] if column.kind == "real" else []
+        return [value + sign, value + 7 * sign, *between]
     if isinstance(value, float):
-        return [value + sign, round(value + 0.1 * sign, 6), value + 7 * sign]
+        return [value + sign, round(value + 0.1 * sign, 6), value + 7 * sign, *_next_to(value, column, sign)]
     if not isinstance(value, str):
         return []
     if _WHOLE.fullmatch(value):

@@ -8,6 +8,8 @@ from datetime import date, timedelta
 
 from sqlglot import exp
 
+from agro_data.populate.instances.values import finer
+from agro_data.populate.schema import kind_of
 from agro_data.profiling.statistics import UUID_FORM
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Scope, local_nodes
@@ -158,7 +160,7 @@ def _literal(place: Place, node: exp.Expr, label: str) -> Iterator[Edit]:
     """A number a step beside, a day, a minute or the next UUID, a text in other case."""
     others: Sequence[exp.Expr]
     if isinstance(node, exp.Literal) and not node.is_string:
-        others = [exp.Literal.number(value) for value in _steps(str(node.this))]
+        others = [exp.Literal.number(value) for value in (*_steps(str(node.this)), *_between_steps(place, node))]
         if isinstance(node.parent, exp.Neg):
             return
     elif isinstance(node, exp.Literal) and (near := _typed(str(node.this))) is not None:
@@ -187,6 +189,20 @@ def _steps(number: str) -> list[str]:
     decimals = len(number.split(".")[1])
     step = 10.0**-decimals
     return [f"{float(number) + step:.{decimals}f}", f"{max(float(number) - step, 0.0):.{decimals}f}"]
+
+
+def _between_steps(place: Place, node: exp.Literal) -> list[str]:
+    """Half a step beside a bound of a column that holds such numbers."""
+    bounded = node.parent
+    column = bounded.this if isinstance(bounded, (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)) else None
+    binding = place.found.binding(column) if isinstance(column, exp.Column) else None
+    if binding is None or binding.source is None or not binding.source.table:
+        return []
+    declared = place.schema[binding.source.table].get(binding.source.columns[binding.name], "")
+    number = float(str(node.this))
+    digits = finer(number, declared) if kind_of(declared) == "real" and number < 2**31 else None
+    steps = (0.5, -0.5) if digits is not None and number > 0 else ()
+    return [f"{number + step * 10.0 ** (1 - digits):.{digits}f}" for step in steps if digits is not None]
 
 
 def _typed(text: str) -> list[str] | None:
