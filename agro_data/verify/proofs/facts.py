@@ -12,10 +12,13 @@ from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in,
 
 
 class Closure:
-    """Columns that others determine; `everything`: the whole row of the FROM is determined."""
+    """Columns that others determine, and the aliases of sources of which they determine the row; `everything`: the
+    whole row of the FROM is determined.
+    """
 
-    def __init__(self, columns: set[Term], everything: bool) -> None:
+    def __init__(self, columns: set[Term], whole: set[str], everything: bool) -> None:
         self.columns = columns
+        self.whole = whole
         self.everything = everything
 
 
@@ -95,6 +98,13 @@ class Facts:
     def never_null(self, column: Term) -> bool:
         return column in self.not_null or self.declared(column)
 
+    def known_in_partners(self, column: Term) -> bool:
+        """Whether a column of a LEFT JOINed source is NULL only where there is no partner."""
+        source, spec = self.sources[column[1]], self.spec(column[1])
+        if spec is not None and any(folded(c.name) == column[2] and not c.nullable for c in spec.columns):
+            return True
+        return any(column in rejecting(term) for term in source.on)
+
     def equal(self, one: Term, other: Term) -> bool:
         return one == other or other in self.classes.get(one, ())
 
@@ -153,7 +163,7 @@ class Facts:
                     columns |= {("col", alias, name) for name in source.columns}
                 columns |= self._same_partner(source, columns, whole)
             if len(columns) + len(whole) == size:
-                return Closure(columns, whole == set(self.sources))
+                return Closure(columns, whole, whole == set(self.sources))
 
     def identify(self, outputs: Iterable[Term]) -> bool:
         return self.closure(outputs).everything

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from agro_data.verify.proofs.facts import Facts, Known
+from agro_data.verify.proofs.facts import Closure, Facts, Known
 from agro_data.verify.proofs.terms import (
     Key,
     NotUnderstood,
@@ -12,6 +14,7 @@ from agro_data.verify.proofs.terms import (
     Term,
     aggregated,
     aggregates_of,
+    columns_in,
     conjuncts,
     local,
     outside_aggregates,
@@ -20,6 +23,9 @@ from agro_data.verify.proofs.terms import (
 )
 
 _NULL: Term = ("lit", "null", "")
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
 _NUMBERS = ("integer NUMERIC", "real NUMERIC", "integer REAL", "real REAL")
 
 
@@ -39,6 +45,7 @@ def grouped(select: Select, known: Known, fired: set[str]) -> Select:
     closed = facts.closure(unlabelled)
     if _undetermined(select, facts, unlabelled):
         raise NotUnderstood("a column that the group does not determine")
+    select = _of_partners(select, facts, closed, fired)
     plain = [term for term in select.having if not any(part[0] == "agg" for part in local(term))]
     if plain:
         fired.add("group_distinct")
@@ -93,6 +100,43 @@ def _of_known_size(select: Select, facts: Facts, fired: set[str]) -> Select:
     if made != select:
         fired.add("one_value")
     return made
+
+
+def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str]) -> Select:
+    """In HAVING, `COUNT(c) < 5` of a LEFT JOINed table as `COUNT(*) < 5`, in groups by the row that it is joined to.
+
+    They differ only where that has no partner, and none are counted, in one row: none and one are both below 5.
+    """
+    left = [source for source in select.sources if source.left]
+    if len(left) != 1 or not {source.alias for source in select.sources if not source.left} <= closed.whole:
+        return select
+    alias = left[0].alias
+    if any(column[1] == alias for column in columns_in(select.where)):
+        return select
+    rows: Term = ("agg", "count", False, None)
+
+    def change(term: Term) -> Term | None:
+        if term[0] not in _COMPARED:
+            return None
+        holds, sides = _COMPARED[term[0]], term[1:]
+        for place, counted in enumerate(sides):
+            bound = sides[1 - place]
+            plain = counted[0] == "agg" and counted[1:3] == ("count", False) and counted[3] is not None
+            if not plain or counted[3][0] != "col" or counted[3][1] != alias or bound[:2] != ("lit", "number"):
+                continue
+            if not str(bound[2]).isdigit():
+                continue
+            number = int(bound[2])
+            none, one = (holds(n, number) if place == 0 else holds(number, n) for n in (0, 1))
+            if none == one and facts.known_in_partners(counted[3]):
+                made = (rows, bound) if place == 0 else (bound, rows)
+                return (term[0], *(sorted(made, key=repr) if term[0] in ("=", "<>") else made))
+        return None
+
+    having = conjuncts(rebuilt(term, change) for term in select.having)
+    if having != select.having:
+        fired.add("partners")
+    return replace(select, having=having)
 
 
 def _reached(select: Select, facts: Facts) -> Term | None:

@@ -17,6 +17,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `extreme` | no value of a column lies beyond its MAX or MIN over the whole table; HAVING MIN(x) < 5 is WHERE x < 5 |
 | `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
+| `partners` | HAVING COUNT(c) < 5 of a LEFT JOINed table is COUNT(*) < 5 in groups by what it is joined to |
 | `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
