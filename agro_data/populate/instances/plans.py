@@ -43,6 +43,12 @@ class Query:
     def tree(self) -> exp.Query:
         return self.found.tree
 
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """What a row may fail, in words: conditions and set operations, and that a column which is counted is known."""
+        counted = (node for node in self.tree.find_all(exp.Count) if isinstance(node.this, exp.Column))
+        return frozenset((*(name for name, _ in self.missable), *(node.sql() for node in counted)))
+
     def tableau(self, rng: random.Random) -> Tableau:
         return Tableau(self.found, self.schema, self.profile, rng)
 

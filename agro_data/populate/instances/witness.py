@@ -44,11 +44,12 @@ def witnesses(
     rng = stream(seed, "witness")
     queries = [Query(query, schema, profile) for query in ((found, against) if against is not None else (found,))]
     if len(queries) == 2:
-        said = [frozenset(name for name, _ in query.missable) for query in queries]
+        said = [query.asked for query in queries]
         queries = [replace(query, apart=other) for query, other in zip(queries, reversed(said), strict=True)]
+    telling = [query for query in queries if query.asked - query.apart] or queries  # rows of others tell nothing apart
     alone = stream(seed, "lone")
-    lone = alone.choice(queries) if len(queries) == 2 and alone.random() < _LONE else None
-    ranked = alone.choice(queries)  # the groups of both would tie for the first place
+    lone = alone.choice(telling) if len(queries) == 2 and alone.random() < _LONE else None
+    ranked = alone.choice(telling)  # the groups of both would tie for the first place
     reordered = against is not None and _order(found) != _order(against) and any(orders(queries[0]))
     reordered = reordered and alone.random() < _REORDERED
     out: list[Proposal] = []
