@@ -200,7 +200,8 @@ class _Reader:
         if not star:
             yield self.term(item.unalias(), scope)
             return
-        if item.args.get("except_") or item.args.get("replace") or item.args.get("rename"):
+        further = (item.this if isinstance(item, exp.Column) else item).args  # of t.*, its star has them
+        if further.get("except_") or further.get("replace") or further.get("rename"):
             raise NotUnderstood("* with EXCEPT or REPLACE")
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
         for source in scope.sources:
@@ -309,6 +310,8 @@ class _Reader:
             raise NotUnderstood(type(node).__name__)
         if isinstance(node, exp.Lambda):
             raise NotUnderstood("a function of a list")
+        if isinstance(node, exp.Columns):
+            raise NotUnderstood("columns that are named by what they are like")
         if isinstance(node, exp.UDTF):
             raise NotUnderstood("rows of a list")
         if isinstance(node, exp.Anonymous) and node.name.lower() in _AGGREGATE_NAMES:
