@@ -25,7 +25,9 @@ _NUMBERS = (
     exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.Sum, exp.Avg,
     exp.Abs, exp.Round, exp.Length, exp.StrPosition, exp.RowNumber, exp.Null, exp.Boolean,
 )  # fmt: skip
-_TEXTS_OF_NUMBERS = (exp.Chr, exp.Unhex)  # any text comes of them
+# What makes letters of anything, of which words are put together. To the clock a text ends at char(0).
+_LETTERS = (exp.Chr, exp.Unhex, exp.Hex, exp.LowerHex, exp.Typeof, exp.JSONType)
+_LETTERS_NAMES = frozenset({"quote", "unistr"})
 # Arguments that are looked for, taken away or asked, and of which nothing is in the value.
 _NOT_IN_VALUE: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Replace: ("expression",), exp.Trim: ("expression",), exp.Nullif: ("expression",), exp.If: ("this",),
@@ -33,9 +35,10 @@ _NOT_IN_VALUE: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Window: ("partition_by", "order", "spec"), exp.Filter: ("expression",), exp.Collate: ("expression",),
     exp.Cast: ("to",),
 }  # fmt: skip
-_NO_WORD = re.compile(r"[\d\s:./,_TZ+-]*")  # of dates, of numbers, and between them
+_NO_WORD = re.compile(r'[\d\s:./,_TZ+"{}\[\]-]*')  # of dates, of numbers, between them, and around them in JSON
 _FORMATTING = frozenset({"printf", "format", "strftime"})
-_CONVERSION = re.compile(r"%[-+ #0-9.!,]*[a-zA-Z%]")  # in a format of printf or strftime
+_CONVERSION = re.compile(r"%[-+ #0-9.!,]*[a-zA-Z%]")  # in a format of strftime
+_PRINTED = re.compile(r"%[-+ 0,]*\d*(?:\.\d+)?(?:l{0,2}[diu]|[sf%])")  # of printf: no other is read as it is written
 
 
 def is_date_function(node: exp.Expr) -> bool:
@@ -102,10 +105,10 @@ class _Way:
         if isinstance(node, exp.Case):
             held = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
             return all(self.is_of_data(one, inside=inside) for one in held if one is not None)
-        if isinstance(node, _TEXTS_OF_NUMBERS):
+        if isinstance(node, _LETTERS) or _name(node) in _LETTERS_NAMES:
             return False
         if isinstance(node, exp.DPipe) and not inside and any(map(self._is_no_part, node.flatten())):
-            return True
+            return all(self.is_of_data(part, inside=False) for part in node.flatten())
         whole = isinstance(node, (exp.Cast, exp.Coalesce, exp.If, exp.Nullif, exp.Collate))
         return all(self.is_of_data(child, inside=inside or not whole) for child in _in_value(node))
 
@@ -123,9 +126,11 @@ class _Way:
         value = value_of(format_, self.names)
         if value is None:
             return all(self.is_of_data(one, inside=True) for one in (format_, *given))
-        fixed = _CONVERSION.split(value.name)
+        fixed = (_CONVERSION if dates else _PRINTED).split(value.name)
+        if not dates and "%" in "".join(fixed):
+            return False
         if not inside and (any(map(_in_no_word, fixed)) or (dates and len(fixed) > 1)):
-            return True
+            return all(self.is_of_data(one, inside=False) for one in given)
         letters = _NO_WORD.fullmatch("".join(fixed)) is None
         return not letters and all(self.is_of_data(one, inside=True) for one in given)
 
@@ -149,7 +154,10 @@ class _Way:
             place = list(source.columns).index(name)
             yield from (row.expressions[place] for row in source.node.expressions if self._is_new(row, name, inside))
         elif self._is_new(source.node, name, inside):
-            yield from [source.node.this] if rows_of_json(source.node) else source.node.expressions
+            if rows_of_json(source.node):
+                yield exp.JSONType() if name == "type" else source.node.this
+            else:
+                yield from source.node.expressions
 
     def _output(self, select: exp.Select, place: int, inside: bool) -> Iterator[exp.Expr | None]:
         """The output of a SELECT at `place`; what a star lists is counted as `scope` counts it."""
