@@ -74,16 +74,18 @@ class Scope:
     merged: set[str] = field(default_factory=set)  # columns that USING or NATURAL made one
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)  # lower case; "" where the engine makes up the name
+    origins: list[exp.Expr | tuple[Source, str]] = field(default_factory=list)  # of outputs; a star lists columns
     correlated: bool = False  # refers to a SELECT around it
 
 
 @dataclass
 class Resolution:
-    """All names of one tree. `bindings` is keyed by `id(node)` and holds as long as the tree lives."""
+    """All names of one tree. `bindings` and `outputs` are keyed by `id(node)` and hold as long as the tree lives."""
 
     tree: exp.Query
     scopes: list[Scope] = field(default_factory=list)
     bindings: dict[int, Binding] = field(default_factory=dict)
+    outputs: dict[int, list[str]] = field(default_factory=dict)  # of each query: lower case, like those of a SELECT
     problems: list[tuple[str, str]] = field(default_factory=list)  # (reason, detail)
     tables: set[str] = field(default_factory=set)
     columns: set[tuple[str, str]] = field(default_factory=set)
@@ -187,16 +189,19 @@ class _Resolver:
         ctes = self._with(node, ctes, outer)
         if isinstance(node, exp.Select):
             scope = self._select(node, ctes, outer)
-            return scope, scope.outputs
-        if isinstance(node, exp.Subquery):
+            outputs = scope.outputs
+        elif isinstance(node, exp.Subquery):
             scope, outputs = self.query(node.this, ctes, outer)
             self._trailing(node, scope, outputs, ctes)
-            return scope, outputs
-        scope, outputs = self.query(node.this, ctes, outer)
-        _, others = self.query(node.expression, ctes, outer)
-        self._trailing(node, scope, [*outputs, *others], ctes)
-        further = [name for name in others if name not in outputs] if node.args.get("by_name") else []
-        return scope, [*outputs, *further]
+        else:
+            scope, outputs = self.query(node.this, ctes, outer)
+            _, others = self.query(node.expression, ctes, outer)
+            self._trailing(node, scope, [*outputs, *others], ctes)
+            if node.args.get("by_name"):
+                known = set(outputs)
+                outputs = [*outputs, *(name for name in others if name not in known)]
+        self.found.outputs[id(node)] = outputs
+        return scope, outputs
 
     def _with(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> Ctes:
         clause = node.args.get("with_")
@@ -359,11 +364,13 @@ class _Resolver:
         star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
         if not star:
             scope.outputs.append(folded(item.alias_or_name))
+            scope.origins.append(item.unalias())
             return
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
         star_args = (item.this if isinstance(item, exp.Column) else item).args
         left_out = {(folded(one.table), folded(one.name)) for one in star_args.get("except_") or ()}
         renamed = {folded(one.this.name): folded(one.alias) for one in star_args.get("rename") or ()}
+        replaced = {folded(one.alias): one.this for one in star_args.get("replace") or ()}
         known = any(s.alias == qualifier or (s.table and qualifier in s.columns) for s in scope.sources)  # or a struct
         if qualifier and not known:
             self._problem("unknown_table", f"{item.sql(dialect=self.dialect)}: no table or alias {qualifier} here")
@@ -375,6 +382,7 @@ class _Resolver:
                 for name in source.columns:
                     if not {("", name), (source.alias, name)} & left_out:
                         scope.outputs.append(renamed.get(name, name))
+                        scope.origins.append(replaced.get(name, (source, name)))
                         self._use(source, name)
 
     def _visit(self, node: exp.Expr, scope: Scope, ctes: Ctes, *, aliases: bool, alias_first: bool = False) -> None:

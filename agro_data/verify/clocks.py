@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agro_data.databases.quoting import folded
 from agro_data.sql.scope import Binding, Resolution, Source, rows_of_json, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite
@@ -99,8 +98,8 @@ class _Way:
         if isinstance(node, exp.Query):
             return all(
                 origin is None or self.is_of_data(origin, inside=inside)
-                for select in _selects(node)
-                for origin in self._output(select, 0, inside)
+                for select, place in self._placed(node, 0)
+                for origin in self._output(select, place, inside)
             )
         if isinstance(node, exp.Case):
             held = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
@@ -146,8 +145,7 @@ class _Way:
         if source.table:
             yield None
         elif source.query is not None:
-            place = list(source.query.outputs).index(name)
-            for select in _selects(source.query.query):
+            for select, place in self._placed(source.query.query, list(source.query.outputs).index(name)):
                 if self._is_new(select, name, inside):
                     yield from self._output(select, place, inside)
         elif isinstance(source.node, exp.Values):
@@ -160,22 +158,25 @@ class _Way:
                 yield from source.node.expressions
 
     def _output(self, select: exp.Select, place: int, inside: bool) -> Iterator[exp.Expr | None]:
-        """The output of a SELECT at `place`; what a star lists is counted as `scope` counts it."""
-        for item in select.expressions:
-            if not (isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))):
-                if place == 0:
-                    yield item.unalias()
-                    return
-                place -= 1
-                continue
-            qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
-            for source in self.names.scope_of(select).sources:
-                if qualifier in ("", source.alias):
-                    if place < len(source.columns):
-                        yield from self._of_source(source, list(source.columns)[place], inside)
-                        return
-                    place -= len(source.columns)
-        raise LookupError(f"a SELECT gives no column {place + 1} more")
+        """The output of a SELECT at `place`."""
+        origin = self.names.scope_of(select).origins[place]
+        if isinstance(origin, tuple):
+            yield from self._of_source(*origin, inside)
+        else:
+            yield origin
+
+    def _placed(self, query: exp.Expr, place: int) -> Iterator[tuple[exp.Select, int]]:
+        """The SELECTs whose rows a query gives, without brackets, and where each has what is at `place` of them all."""
+        if isinstance(query, exp.Select):
+            yield query, place
+        elif isinstance(query, exp.SetOperation):
+            for side in (query.this, query.expression):
+                if not query.args.get("by_name"):
+                    yield from self._placed(side, place)
+                elif (name := self.names.outputs[id(query)][place]) in self.names.outputs[id(side)]:
+                    yield from self._placed(side, self.names.outputs[id(side)].index(name))
+        elif query.this is not None:
+            yield from self._placed(query.this, place)
 
     def _is_new(self, node: exp.Expr, name: str, inside: bool) -> bool:
         key = (id(node), name, inside)
@@ -200,14 +201,3 @@ def _is_number(kind: exp.DataType) -> bool:
 
 def _in_no_word(text: str) -> bool:
     return not any(text.strip().lower() in word for word in WORDS)
-
-
-def _selects(query: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows a query gives: all sides of a set operation, without brackets."""
-    if isinstance(query, exp.Select):
-        yield query
-    elif isinstance(query, exp.SetOperation):
-        yield from _selects(query.this)
-        yield from _selects(query.expression)
-    elif isinstance(query, exp.Subquery):
-        yield from _selects(query.this)

@@ -90,6 +90,28 @@ def test_duckdb_functions_that_read_the_clock(sql: str) -> None:
     assert check_statement(sql, "duckdb", SHOP).reason == "not_deterministic_function"
 
 
+@pytest.mark.parametrize(
+    ("rows", "column", "clock"),
+    [
+        ("SELECT * EXCLUDE (a) FROM (SELECT 1 AS a, 'now' AS b)", "b", True),
+        ("SELECT * EXCLUDE (b) FROM (SELECT born AS a, 'now' AS b, born AS c FROM customer)", "c", False),
+        ("SELECT * REPLACE ('today' AS name) FROM customer", "name", True),
+        ("SELECT * RENAME (name AS born, born AS name) FROM customer", "born", False),
+        ("SELECT born AS a, name AS b FROM customer UNION ALL BY NAME SELECT 'today' AS b, NULL AS a", "b", True),
+        ("SELECT born AS a, name AS b FROM customer UNION ALL BY NAME SELECT 'today' AS b, NULL AS a", "a", False),
+        ("SELECT name FROM customer UNION ALL BY NAME SELECT born FROM customer", "born", False),
+        (
+            "SELECT name FROM customer UNION BY NAME (SELECT id FROM customer UNION BY NAME SELECT 'now' AS x)",
+            "x",
+            True,
+        ),
+    ],
+)
+def test_what_a_star_and_by_name_give_is_followed_as_duckdb_lists_it(rows: str, column: str, clock: bool) -> None:
+    gate = check_statement(f"SELECT CAST({column} AS DATE) FROM ({rows})", "duckdb", SHOP)
+    assert gate.reason == ("not_deterministic_function" if clock else ""), gate.detail
+
+
 def test_a_double_quoted_token_that_names_nothing_is_a_string_in_sqlite_only() -> None:
     sql = 'SELECT id FROM customer WHERE city = "Oslo"'
     assert check_statement(sql, "sqlite", SHOP).ok
