@@ -158,6 +158,8 @@ def bound_values(connection: sqlite3.Connection, sql: str, parameters: int = 0) 
 
     `parameters` is their number. The bound stays until it is set anew. Raises `sqlite3.Error`.
     """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema, whose texts may be long
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SHORT)  # SQLite may compute constants while it prepares
     program = connection.execute(f"EXPLAIN {sql}", (None,) * parameters)
     # An authorizer is not told what a generated column calls.

@@ -162,6 +162,17 @@ def test_one_call_of_a_function_takes_seconds_at_most_in_this_process(tmp_path: 
     shuffled_copy(database, tmp_path / "copies", 1)
 
 
+def test_a_schema_may_have_longer_texts_than_the_values_of_slow_functions(tmp_path: Path) -> None:
+    columns = ", ".join(f"answer_{number:04}_{'x' * 90} INTEGER" for number in range(1_500))  # as of a survey
+    path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t({columns}); INSERT INTO t DEFAULT VALUES")
+    database = found(path)
+    with open_database(database) as connection:
+        assert connection.execute("SELECT count(*) FROM t") == [(1,)]
+        assert [table.name for table in connection.objects()] == ["t"]
+    with open_database(shuffled_copy(database, tmp_path / "copies", 1)) as connection:
+        assert connection.execute("SELECT count(*) FROM t") == [(1,)]
+
+
 def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
     path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
