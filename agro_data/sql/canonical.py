@@ -61,15 +61,21 @@ def unchanged_by_text(tree: exp.Expr, dialect: Dialect) -> bool:
 
 
 def names_matter(select: exp.Select) -> bool:
-    """Whether output names are referred to from outside: in a CTE, a derived table or an ordered set operation."""
+    """Whether output names are referred to from outside: in a CTE, a derived table, or a set operation that is ordered
+    or BY NAME.
+    """
     node: exp.Expr | None = select.parent
     while isinstance(node, (exp.SetOperation, exp.Subquery)) and node.parent is not None:
         if isinstance(node, exp.Subquery) and isinstance(node.parent, (exp.From, exp.Join)):
             return True
-        if isinstance(node, exp.SetOperation) and node.args.get("order") is not None:
+        if _names_columns(node):
             return True
         node = node.parent
-    return isinstance(node, exp.CTE) or (isinstance(node, exp.SetOperation) and node.args.get("order") is not None)
+    return isinstance(node, exp.CTE) or _names_columns(node)
+
+
+def _names_columns(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.SetOperation) and bool(node.args.get("order") or node.args.get("by_name"))
 
 
 @cache
@@ -124,6 +130,8 @@ class _Renamer:
         binding = self.found.binding(column)
         if binding is None or binding.kind in ("alias", "output"):
             column.this.set("this", folded(column.name))
+            if id(column) in self.found.qualified:
+                column.parts[0].set("this", self.names[id(self.found.qualified[id(column)])])
         elif binding.kind == "string":
             column.replace(exp.Literal.string(binding.name))
         elif binding.source is not None:

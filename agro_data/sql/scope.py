@@ -80,12 +80,14 @@ class Scope:
 
 @dataclass
 class Resolution:
-    """All names of one tree. `bindings` and `outputs` are keyed by `id(node)` and hold as long as the tree lives."""
+    """All names of one tree. `bindings`, `outputs` and `qualified` are keyed by `id(node)` and hold as long as the tree
+    lives."""
 
     tree: exp.Query
     scopes: list[Scope] = field(default_factory=list)
     bindings: dict[int, Binding] = field(default_factory=dict)
     outputs: dict[int, list[str]] = field(default_factory=dict)  # of each query: lower case, like those of a SELECT
+    qualified: dict[int, Source] = field(default_factory=dict)  # by what `a.b.c` begins with, if c is a field of b
     problems: list[tuple[str, str]] = field(default_factory=list)  # (reason, detail)
     tables: set[str] = field(default_factory=set)
     columns: set[tuple[str, str]] = field(default_factory=set)
@@ -449,6 +451,8 @@ class _Resolver:
                 if name in source.columns:
                     self._use(source, name)
                     self._mark_correlated(scope, level)
+                    if first not in source.columns:
+                        self.found.qualified[id(node)] = source
                     return True
             level = level.outer
         return False

@@ -142,6 +142,24 @@ def test_meaning_does(one: str, other: str) -> None:
     assert sql_facts(one, "sqlite", SHOP).canonical != sql_facts(other, "sqlite", SHOP).canonical
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (
+            "SELECT k AS n FROM s UNION BY NAME SELECT k n FROM r",
+            "SELECT k AS n FROM s UNION BY NAME SELECT k FROM r",
+            False,
+        ),
+        ("SELECT p.x.y FROM s AS p JOIN r AS q USING (k)", "SELECT p.x.y FROM s AS q JOIN r AS p USING (k)", False),
+        ("SELECT p.x.y FROM s AS p JOIN r AS q USING (k)", "SELECT q.x.y FROM s AS q JOIN r AS p USING (k)", True),
+    ],
+)
+def test_names_of_by_name_and_of_structs_are_kept_apart(one: str, other: str, same: bool) -> None:
+    schema = {table: {"k": "INTEGER", "x": "STRUCT(y INTEGER)"} for table in ("s", "r")}
+    texts = {sql_facts(sql, "duckdb", schema).canonical for sql in (one, other)}
+    assert len(texts) == 2 - same
+
+
 def test_masks_take_literals_and_names() -> None:
     one = sql_facts("SELECT name FROM customer WHERE id IN (1, 2) AND city = 'it''s 5' LIMIT 3", "sqlite", SHOP)
     two = sql_facts("SELECT note FROM orders WHERE id IN (7, 8, 9) AND note = 'x' LIMIT 1", "sqlite", SHOP)
