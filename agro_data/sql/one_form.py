@@ -4,7 +4,7 @@
 sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN, and
 FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB LATERAL goes, since
 what stands in a FROM sees what stands before it in any case; `FROM range(3)` becomes `FROM UNNEST(range(3))`, and
-`[x + 1 FOR x IN l IF x > 2]` calls of list_transform and list_filter.
+`[x + 1 FOR x IN l IF x > 2]` calls of list_transform and list_filter; `lambda X: x + 1` is a function of X.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 
 SEVERAL_FORMS = re.compile(  # other statements have but one
-    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|for|json_each|json_tree)\b", re.IGNORECASE
+    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|for|lambda|json_each|json_tree)\b", re.IGNORECASE
 )
 _MOST = 50  # list comprehensions: each is gone through again for those around it
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -63,6 +63,8 @@ def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
         comprehensions = list(tree.find_all(exp.Comprehension))
         for one in reversed(comprehensions if len(comprehensions) <= _MOST else ()):  # what stands within comes first
             _as_calls(one)
+        for function in list(tree.find_all(exp.Lambda)):
+            _bind(function)
     return tree
 
 
@@ -99,17 +101,22 @@ def _as_calls(comprehension: exp.Comprehension) -> None:
 
 
 def _lambda(body: exp.Expr, names: list[exp.Expr]) -> exp.Lambda:
-    """A function whose body calls what it is given by `names`, as sqlglot reads one."""
+    """A function whose body calls what it is given by `names`."""
     made = exp.Lambda(this=body, expressions=[name.copy() for name in names])
-    folded_names = {folded(name.name) for name in names}
-    for column in list(made.this.find_all(exp.Column)):
+    _bind(made)
+    return made
+
+
+def _bind(function: exp.Lambda) -> None:
+    """Make what a body calls by the names of what it is given no columns, as sqlglot does where their case is one."""
+    names = {folded(name.name) for name in function.expressions}
+    for column in list(function.this.find_all(exp.Column)):
         first, *further = column.parts
-        if folded(first.name) in folded_names and not isinstance(column.this, exp.Star):
+        if folded(first.name) in names and not isinstance(column.this, exp.Star):
             value = first.copy()
             for part in further:
                 value = exp.Dot(this=value, expression=part.copy())
             column.replace(value)
-    return made
 
 
 def _selected(rows: exp.Expr) -> exp.Select:

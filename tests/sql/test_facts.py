@@ -142,6 +142,12 @@ def test_meaning_does(one: str, other: str) -> None:
     assert sql_facts(one, "sqlite", SHOP).canonical != sql_facts(other, "sqlite", SHOP).canonical
 
 
+def test_what_a_function_of_a_list_is_given_is_no_column_whatever_its_case() -> None:
+    schema = {"t": {"l": "INTEGER[]", "x": "INTEGER"}}
+    for call in ("list_transform(l, lambda X: x + 1)", "list_transform(l, lambda x: X + 1)", "[x + 1 FOR X IN l]"):
+        assert sql_facts(f"SELECT {call} FROM t", "duckdb", schema).columns == ("t.l",), call
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
