@@ -15,6 +15,7 @@ DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 _PARTITION = re.compile(r"([^=]+)=")  # a folder `year=2024`, by Hive's convention
 _PART = re.compile(r"part[-_.]\d|data_\d+\.parquet\Z", re.IGNORECASE)  # as Spark and Dask, and DuckDB, name parts
+LINKS = 2  # to folders of a table's parts, one below the other: among many folders, links have paths without end
 # Files or folders that mark a table whose data files also hold deleted rows.
 _LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/version-hint.text": "Iceberg"}
 
@@ -88,13 +89,14 @@ def is_parts(folder: Path) -> bool:
 
 
 def _walk(folder: Path, through: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Data files below a folder, be it `through` links to folders that do not lead back; names that begin with `_` or
-    `.` are the writer's own."""
+    """Data files below a folder, be it `through` at most `LINKS` links to folders that do not lead back; names that
+    begin with `_` or `.` are the writer's own."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         paths = (Path(place, name) for name in files if not name.startswith("_"))
         yield from (path for path in paths if is_data_file(path) and not _is_pipe(path))
-        for link in (path for name in folders if (path := Path(place, name)).is_symlink()):
+        links = folders if len(through) < LINKS else ()
+        for link in (path for name in links if (path := Path(place, name)).is_symlink()):
             target = os.path.realpath(link)
             if target not in through and not Path(os.path.realpath(place)).is_relative_to(target):
                 yield from _walk(link, (*through, target))

@@ -6,6 +6,7 @@ import base64
 import os
 import shutil
 import zlib
+from itertools import permutations
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ from agro_data.databases import file_tables
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.content import content_hash
-from agro_data.databases.data_files import DataTable
+from agro_data.databases.data_files import DataTable, data_files
 from agro_data.databases.opening import stamp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.exports.export import write_files
@@ -129,6 +130,15 @@ def test_parts_behind_links_are_read_and_told(lake: Path, tmp_path: Path) -> Non
             (2024, 30),
         ]
     assert "links that lead out of the folder: orders/year=2024/" in str(find_databases(lake.parent).problems[0])
+
+
+def test_links_among_many_folders_of_parts_come_to_an_end(tmp_path: Path) -> None:
+    years = [tmp_path / "shop" / "orders" / f"year={2010 + number}" for number in range(5)]
+    for year in years:
+        csv_file(year / "part-0.csv")
+    for year, other in permutations(years, 2):
+        (year / f"next={other.name[-4:]}").symlink_to(other)
+    assert len(data_files(tmp_path / "shop")) < 200  # of 1,300 ways to them
 
 
 def test_folders_of_databases_are_no_partitions(tmp_path: Path) -> None:
