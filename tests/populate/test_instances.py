@@ -481,3 +481,18 @@ def test_groups_are_ranked_otherwise_by_what_holds_null(school: DatabaseProfile)
         first = max(groups, key=len)
         apart += sum(row.cells.get("mentor", 0) is None for row in first) > 1
     assert apart > 1
+
+
+def test_a_type_with_few_values_and_rows_already_there_cost_no_instance_its_parents(
+    grounds: DatabaseProfile, tmp_path: Path
+) -> None:
+    with closing(duckdb.connect(tmp_path / "small.duckdb")) as con:
+        con.execute(GROUNDS.replace("ground_id INT", "ground_id TINYINT").replace("TINYINTEGER", "TINYINT"))
+    small = profile_database(find_databases(tmp_path).databases[0])
+    teams = Proposal("noise", "", tuple(PartialRow("team", {}) for _ in range(200)))
+    rows = compose(instance_schema(small), small, {}, [teams], seed=1)
+    check(instance_schema(small), rows)
+    assert len(rows["team"]["team_id"]) > 100
+    schema = instance_schema(grounds)
+    base = random_rows(schema, grounds, 1, 12)
+    check(schema, compose(schema, grounds, base, [teams], seed=1))

@@ -25,6 +25,8 @@ from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 Partial = dict[str, Cell]
 Merged = tuple[Partial, Sequence[Partial]]
 """A row, and those of which it was made."""
+Held = dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]]
+"""The values that the rows of a table have in some of its columns."""
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
@@ -217,15 +219,17 @@ class _Composer:
 
     def _add_parents(self, rows: dict[str, list[Partial]]) -> None:
         """A partial parent for each reference that has none; parents may refer on."""
-        index: dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]] = {}
-        for key in self.schema.foreign_keys:
-            place = (key.ref_table, key.ref_columns)
-            index.setdefault(place, {v for row in rows[key.ref_table] if (v := _key(row, key.ref_columns)) is not None})
+        places = [(key.ref_table, key.ref_columns) for key in self.schema.foreign_keys]
+        places += [(key.table, key.columns) for key in self.schema.foreign_keys if self._needs_own_parent(key)]
+        index: Held = {
+            (table, columns): {v for row in rows[table] if (v := _key(row, columns)) is not None}
+            for table, columns in dict.fromkeys(places)
+        }
         work = [(name, row) for name in reversed(self.order.tables) for row in rows[name]]
         while work:
             name, row = work.pop()
             for key in self.schema.keys_of(name):
-                self._own_parent(key, row)
+                self._own_parent(key, row, index)
                 value = _key(row, key.columns)
                 if value is None:
                     continue
@@ -234,21 +238,28 @@ class _Composer:
                 if value in known:
                     continue
                 parent = dict(zip(key.ref_columns, value, strict=True))
-                for place, found in index.items():
-                    if place[0] == key.ref_table and (other := _key(parent, place[1])) is not None:
-                        found.add(other)
+                _hold(index, key.ref_table, parent)
                 for column, cell in parent.items():
                     self._take((key.ref_table, column), cell)
                 rows[key.ref_table].append(parent)
                 work.append((key.ref_table, parent))
 
-    def _own_parent(self, key: ForeignKey, row: Partial) -> None:
+    def _needs_own_parent(self, key: ForeignKey) -> bool:
+        """Whether each row of a table needs a parent that no other row has."""
+        spec = self.schema.by_name[key.table]
+        return len(key.columns) == 1 and not spec.by_name[key.columns[0]].nullable and spec.is_unique(key.columns)
+
+    def _own_parent(self, key: ForeignKey, row: Partial, index: Held) -> None:
         """Give a row that no other may share its parent with a new one: it would take that of a row that has no child,
-        or find none.
+        or find none. Where a type holds no further value it is left to these.
         """
-        spec, (first, *rest) = self.schema.by_name[key.table], key.columns
-        if not rest and first not in row and not spec.by_name[first].nullable and spec.is_unique(key.columns):
-            row[first] = self._new((key.table, first))
+        first = key.columns[0]
+        if first in row or not self._needs_own_parent(key):
+            return
+        value = self._new((key.table, first))
+        if (value,) not in index[(key.table, key.columns)] and self.draws.can_hold((key.table, first), value):
+            row[first] = value
+            _hold(index, key.table, row)
 
     # --- columns -------------------------------------------------------------------------------------------------
 
@@ -422,6 +433,13 @@ def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     """The values of `columns`, or None where one is missing or NULL: such a key is not compared."""
     value = tuple(row.get(column) for column in columns)
     return None if None in value else value
+
+
+def _hold(index: Held, table: str, row: Partial) -> None:
+    """Add a row of a table to what is held."""
+    for place, found in index.items():
+        if place[0] == table and (value := _key(row, place[1])) is not None:
+            found.add(value)
 
 
 def _entries(spec: TableSpec, row: Partial) -> list[tuple[Any, ...]]:
