@@ -104,10 +104,34 @@ def _order_by_part(place: Place, scope: Scope) -> Iterator[Edit]:
     if first is None:
         return
     key, column = first
+    if _are_named(place, scope, key.this):
+        return
     for part in place.parts.get(column, ()):
         for term in _parts(key.this, part):
             new = exp.Ordered(this=term, desc=key.args.get("desc"), nulls_first=key.args.get("nulls_first"))
             yield Edit("order", place.label("ORDER BY", scope), key, new, (swap(key, new),), weight=1)
+
+
+def _are_named(place: Place, scope: Scope, key: exp.Expr) -> bool:
+    """Whether WHERE names the values of a key (`=`, IN): a part of each puts these few in the same order."""
+    where = scope.select.args.get("where")
+    asked = where.this.unnest() if where is not None else None
+    for node in asked.flatten() if isinstance(asked, exp.And) else [asked]:
+        test = node.unnest() if node is not None else None
+        values = test.expressions if isinstance(test, exp.In) else [test.expression] if isinstance(test, exp.EQ) else []
+        if test is not None and values and not any(value.find(exp.Column, exp.Query) for value in values):
+            column = _column(place, test.this)
+            if column is not None and column == _column(place, key):
+                return True
+    return False
+
+
+def _column(place: Place, node: exp.Expr) -> tuple[int, str] | None:
+    """The source of a column, or of what an alias names, and its name there."""
+    binding = place.found.binding(node)
+    if binding is not None and binding.kind == "alias" and binding.expression is not None:
+        binding = place.found.binding(binding.expression)
+    return (id(binding.source), binding.name) if binding is not None and binding.source is not None else None
 
 
 def _parts(term: exp.Expr, part: Part) -> Iterator[exp.Expr]:

@@ -154,6 +154,14 @@ def test_an_order_by_less_than_a_column(dialect: Dialect) -> None:
         ("SELECT id FROM purchase ORDER BY day LIMIT 3", "day", {month}),
         ("SELECT name FROM customer GROUP BY name ORDER BY name", "name", {"LOWER(name)"}),
         ("SELECT name FROM customer ORDER BY age", "age", set()),
+        ("SELECT name AS n FROM customer WHERE age > 1 AND (name IN ('Ada', 'Bo')) ORDER BY n", "n", set()),
+        ("SELECT age FROM customer WHERE name = 'Ada' ORDER BY name, age", "name", set()),
+        ("SELECT age FROM customer WHERE name = 'Ada' OR age > 1 ORDER BY name", "name", {"LOWER(name)"}),
+        (
+            "SELECT a.id FROM customer AS a JOIN customer AS b ON a.id < b.id WHERE a.name = 'Ada' ORDER BY b.name",
+            "b.name",
+            {"LOWER(b.name)"},
+        ),
         ("SELECT age FROM customer GROUP BY age ORDER BY COUNT(name)", "COUNT(name)", set()),
     ):
         found = resolve(parse_select(gold, dialect), dialect, SHOP)
