@@ -388,6 +388,8 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
     [
         ("REAL", 5, [5.01]),
         ("REAL", 62.5, [62.501]),
+        ("REAL", 1e-07, []),
+        ("REAL", 1e-05, [0.000011]),
         ("DECIMAL(10,2)", 5, [5.01]),
         ("DECIMAL(10,1)", 5, [5.1]),
         ("DECIMAL(10,2)", 62.55, []),

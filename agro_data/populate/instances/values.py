@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from uuid import UUID
 
 from agro_data.databases.types import Cell
@@ -90,7 +91,8 @@ def decimals(declared_type: str) -> int | None:
 
 def finer(value: float, declared_type: str, more: int = 1) -> int | None:
     """The digits behind the point that `value` has and `more`; None where a type holds none so fine."""
-    digits = len(repr(float(value)).rstrip("0").partition(".")[2]) + more
+    written = f"{Decimal(repr(float(value))):f}"  # 1e-07 as 0.0000001
+    digits = len(written.rstrip("0").partition(".")[2]) + more
     most = decimals(declared_type)
     return digits if digits <= (_FINEST if most is None else most) else None
 
