@@ -472,6 +472,24 @@ def test_a_row_whose_parent_may_have_no_other_takes_none_that_has_no_child(groun
     assert not {built[ground] for ground in rows["team"]["ground_id"]} & {1800 + number for number in range(5)}
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT name FROM student WHERE mentor > 0 GROUP BY name ORDER BY COUNT(mentor) DESC LIMIT 1",
+        "SELECT a.name, COUNT(b.mentor) FROM student AS a JOIN student AS b ON a.id = b.mentor GROUP BY a.name",
+        "SELECT mentor, COUNT(mentor) FROM student GROUP BY mentor",
+    ],
+)
+def test_a_counted_column_that_is_asked_about_is_null_in_no_further_row(school: DatabaseProfile, query: str) -> None:
+    """Else no value would meet what is asked, or all groups would be that of NULL."""
+    schema, gold = instance_schema(school), read(school, query)
+    for seed in range(4):
+        made = [p.rows for p in witnesses(gold, schema, school, seed) if p.kind == "group"]
+        unknown = [rows for rows in made if any(row.cells.get("mentor", 0) is None for row in rows)]
+        assert len(made) > 2
+        assert len(unknown) <= 1
+
+
 def test_groups_are_ranked_otherwise_by_what_holds_null(school: DatabaseProfile) -> None:
     """A query that counts a column leaves rows out that one counting all rows counts."""
     schema = instance_schema(school)

@@ -93,10 +93,10 @@ class _Groups:
         ways: list[Missed] = [{}] * size
         if misses:
             ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
-        uncounted = self._uncounted(rank, rng)
-        frames = [tableau.select(self.scope.select, missed) for missed in (*ways, *([{}] * len(uncounted)))]
-        for column, frame in zip(uncounted, frames[len(ways) :], strict=True):
-            if (cell := tableau.unknown_of(column, frame)) is not None:
+        frames = [tableau.select(self.scope.select, missed) for missed in ways]
+        for column in self._uncounted(tableau, frames[0], rank, rng):
+            frames.append(tableau.select(self.scope.select, {}))
+            if (cell := tableau.unknown_of(column, frames[-1])) is not None:
                 tableau.require(cell, Test("null", ()))
         self._bounded(tableau, frames[:size], rng)
         if self.numbers == "apart":
@@ -120,10 +120,18 @@ class _Groups:
             share_rows(tableau, source, self.query.schema.by_name[source.table].primary_key, together)
         return frames[0]
 
-    def _uncounted(self, rank: int, rng: random.Random) -> list[exp.Column]:
-        """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT leaves them out."""
-        counted = [node.this for node in _inside(self.scope) if isinstance(node, exp.Count)]
-        columns = [c for c in counted if isinstance(c, exp.Column) and _may_be_null(self.query, c)]
+    def _uncounted(self, tableau: Tableau, frame: Frame, rank: int, rng: random.Random) -> list[exp.Column]:
+        """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT leaves them out. Of
+        a column that the query asks something of, or groups by, such a row would not be of the group.
+        """
+        keys = {tableau.unknown_of(column, frame) for column in self._keys()}
+        counted = (node.this for node in _inside(self.scope) if isinstance(node, exp.Count))
+        columns = [
+            column
+            for column in counted
+            if isinstance(column, exp.Column) and _may_be_null(self.query, column)
+            if (cell := tableau.unknown_of(column, frame)) is not None and cell not in keys and tableau.is_unbound(cell)
+        ]
         return [rng.choice(columns) for _ in range(rng.randint(0, 2 * (self.most - rank)))] if columns else []
 
     def _kind_of(self, place: Place) -> str:

@@ -130,6 +130,13 @@ class Tableau:
         """Whether nothing is asked of an unknown, and it is no key."""
         return self.root(unknown) not in self._tests and not self.is_key(unknown)
 
+    def is_unbound(self, unknown: int) -> bool:
+        """Whether nothing is asked of an unknown: no condition, and no comparison with another."""
+        root = self.root(unknown)
+        below = (other for pair in self._smaller for other in pair)
+        compared = (*below, *(other for _, cells in self.rows for other in cells.values() if other != unknown))
+        return root not in self._tests and all(self.root(other) != root for other in compared)
+
     def free_numbers(self, row: int) -> list[str]:
         """Columns of a row that hold numbers, are no part of a key, and have no condition yet."""
         table, cells = self.rows[row]
