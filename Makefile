@@ -20,7 +20,7 @@ train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion,
 
 test: $(VENV)/.dev  ## fast tests, about ten minutes on two cores
 	@$(COMPILED)
-	$(ENV) pytest -n 3 --dist worksteal
+	$(ENV) pytest -n 2 --dist worksteal
 
 test-all: $(VENV)/.dev  ## the slow ones too
 	@$(COMPILED)

@@ -13,7 +13,7 @@ from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare
 from agro_data.progress import silent
 from agro_data.records import CANDIDATE, DISTINCT, QUESTION, REJECTED, VERIFIED
-from agro_data.stages import certifying, finish, saying, tally
+from agro_data.stages import certifying, saying, tally
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task
 
@@ -64,7 +64,7 @@ def test_what_two_shards_of_a_round_refuse_stands_once(context: Context) -> None
         context.work.write("candidates", shard, row(CANDIDATE, candidate_id="0" * 16, db_id=db_id))
         context.work.write("verified", shard, pl.DataFrame(schema=VERIFIED), refused)
     assert tally.different(context.work, "candidates") == 2
-    assert finish._once(context.work.read_rejected())["db_id"].to_list() == ["first", "second"]
+    assert tally.once(context.work.read_rejected())["db_id"].to_list() == ["first", "second"]
 
 
 def test_a_database_may_be_asked_for_more_in_a_later_round_alone(context: Context) -> None:
