@@ -11,32 +11,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from sqlglot import parse_one
+from small_databases import OF_ROME, check, read
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
-from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
-from agro_data.populate.instances.proposal import PartialRow, Proposal
-from agro_data.populate.instances.values import above, holds, later_that_day
-from agro_data.populate.instances.views import Stretch, view_of
-from agro_data.populate.schema import ColumnSpec, Rows, Schema
+from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.writer import write_duckdb, write_sqlite
-from agro_data.profiling.profile import DatabaseProfile, Kind
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, resolve
 
-SCHOOL = """
-CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, age INT, home TEXT, mentor INT REFERENCES student (id));
-CREATE TABLE pet (pet_id INTEGER PRIMARY KEY, kind TEXT, weight REAL);
-CREATE TABLE has_pet (student_id INT REFERENCES student (id), pet_id INT REFERENCES pet (pet_id),
-  PRIMARY KEY (student_id, pet_id));
-INSERT INTO student VALUES (1, 'Ann', 20, 'Rome', NULL), (2, 'Bob', 21, 'Oslo', 1), (3, 'Cid', 19, 'Rome', 1);
-INSERT INTO pet VALUES (1, 'cat', 3.5), (2, 'dog', 9.25), (3, 'dog', 12.0);
-INSERT INTO has_pet VALUES (1, 1), (1, 2), (2, 3);
-"""
 QUERIES = (
-    "SELECT name FROM student WHERE age > 19 AND home = 'Rome'",
+    OF_ROME,
     "SELECT s.name, COUNT(*) FROM student s JOIN has_pet h ON s.id = h.student_id "
     "GROUP BY s.id ORDER BY 2 DESC LIMIT 1",
     "SELECT home FROM student GROUP BY home HAVING COUNT(*) >= 2",
@@ -49,15 +34,6 @@ QUERIES = (
     "WITH old AS (SELECT id, name FROM student WHERE age >= 20) SELECT name FROM old WHERE name LIKE '%n%'",
     "SELECT name FROM student WHERE age > (SELECT AVG(age) FROM student) OR home IN ('Oslo', 'Bergen')",
 )
-
-
-@pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
-    folder = tmp_path_factory.mktemp("school")
-    con = sqlite3.connect(folder / "school.sqlite")
-    con.executescript(SCHOOL)
-    con.close()
-    return profile_database(find_databases(folder).databases[0])
 
 
 @pytest.mark.parametrize(
@@ -88,28 +64,6 @@ def test_values_at_the_end_of_their_kind_cost_no_instance(tmp_path: Path, declar
         assert len(made) == 6
         for number, rows in enumerate(made):
             write_sqlite(schema, rows, tmp_path / f"made-{number}.sqlite")
-
-
-def read(profile: DatabaseProfile, sql: str) -> Resolution:
-    found = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
-    assert not found.problems
-    return found
-
-
-def check(schema: Schema, rows: Rows) -> None:
-    """Keys unique, foreign keys whole, NULL only where allowed."""
-    for table in schema.tables:
-        columns = rows[table.name]
-        assert list(columns) == [column.name for column in table.columns]
-        for column in table.columns:
-            assert column.nullable or None not in columns[column.name], f"{table.name}.{column.name}"
-        for key in table.keys:
-            values = [v for v in zip(*(columns[c] for c in key), strict=True) if None not in v]
-            assert len(values) == len(set(values)), f"{table.name} {key}"
-    for foreign in schema.foreign_keys:
-        parents = set(zip(*(rows[foreign.ref_table][c] for c in foreign.ref_columns), strict=True))
-        children = zip(*(rows[foreign.table][c] for c in foreign.columns), strict=True)
-        assert all(value in parents for value in children if None not in value), foreign
 
 
 @pytest.mark.parametrize("sql", QUERIES)
@@ -151,69 +105,6 @@ def test_null_also_where_a_sample_of_the_source_met_none(school: DatabaseProfile
     nullable = {(t.name, c.name) for t in instance_schema(sampled).tables for c in t.columns if c.nullable}
     declared = {(t.name, c.name) for t in school.tables for c in t.columns if c.nullable}
     assert nullable == declared > {("student", "mentor")}
-
-
-def test_random_rows_obey_the_schema(school: DatabaseProfile) -> None:
-    schema = instance_schema(school)
-    rows = random_rows(schema, school, 1, 12, focus_of(read(school, QUERIES[0]), schema))
-    check(schema, rows)
-    assert len(rows["student"]["id"]) == 12
-    assert 19 in rows["student"]["age"] or 20 in rows["student"]["age"]
-
-
-def test_a_reference_of_base_rows_that_points_nowhere_is_drawn_again(school: DatabaseProfile) -> None:
-    schema = instance_schema(school)
-    base: Rows = {
-        "student": {"id": [7], "name": ["Eve"], "age": [30], "home": ["Bonn"], "mentor": [99]},
-        "has_pet": {"student_id": [7, 8], "pet_id": [50, 51]},
-    }
-    check(schema, compose(schema, school, base, [], seed=1))
-
-
-def test_a_proposed_null_is_drawn_where_there_is_none(school: DatabaseProfile) -> None:
-    """As where a set operation wants the row of a table with NULL in a table without."""
-    schema = instance_schema(school)
-    wanted = Proposal("set", "", (PartialRow("student", {"id": 7, "home": None, "mentor": None}),))
-    made = compose(schema, school, {}, [wanted], seed=1)
-    check(schema, made)
-    assert made["student"]["id"] == [7]
-    assert made["student"]["mentor"] == [None]
-
-
-def test_against_adds_rows_for_the_other_query(school: DatabaseProfile) -> None:
-    schema = instance_schema(school)
-    gold, other = read(school, QUERIES[0]), read(school, "SELECT name FROM student WHERE home = 'Lima'")
-    alone = witnesses(gold, schema, school, 1)
-    both = witnesses(gold, schema, school, 1, against=other)
-    assert both[: len(alone)] == alone
-    assert any(row.cells.get("home") == "Lima" for proposal in both for row in proposal.rows)
-
-
-def test_the_group_that_is_kept_may_be_that_of_null(school: DatabaseProfile) -> None:
-    """Else `COUNT(mentor)` and `WHERE NOT mentor IS NULL` would give what the query gives."""
-    schema = instance_schema(school)  # mentor is NULL somewhere, home is not
-    for column, held in (("mentor", True), ("home", False)):
-        query = read(school, f"SELECT {column}, COUNT(*) FROM student GROUP BY {column} ORDER BY COUNT(*) DESC LIMIT 1")
-        largest = [
-            max((p.rows for p in witnesses(query, schema, school, seed) if p.kind == "group"), key=len)
-            for seed in range(20)
-        ]
-        unknown = [all(row.cells.get(column, 0) is None for row in rows) for rows in largest]
-        assert any(unknown) == held
-        assert not all(unknown)
-
-
-def test_what_misses_a_bound_is_often_the_bound_and_lies_alone_beyond_an_end(school: DatabaseProfile) -> None:
-    schema = instance_schema(school)
-    gold, other = (read(school, f"SELECT MAX(weight) FROM pet WHERE weight {sign} 4") for sign in (">", ">="))
-    at_bound = alone = 0
-    for seed in range(40):
-        made = witnesses(gold, schema, school, seed, against=other)
-        misses = [p for p in made if p.kind == "miss" and p.why == "differs in weight > 4"]
-        at_bound += any(row.cells.get("weight") == 4 for p in misses for row in p.rows)
-        alone += sum(p.kind == "extreme" for p in made) <= 1
-    assert at_bound >= 15
-    assert alone >= 10
 
 
 def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> None:
@@ -310,46 +201,6 @@ def test_a_key_of_any_kind_gives_rows_enough(tmp_path: Path, declared: str, cell
             assert con.execute("SELECT count(*) > 50 FROM visit JOIN person ON who = id").fetchone() == (True,)
 
 
-@pytest.mark.parametrize(
-    ("declared", "kind", "value", "held"),
-    [
-        ("DATE", "date", "2019", False),
-        ("DATE", "date", "2019-02-28", True),
-        ("DATE", "date", "2019-02-30", False),
-        ("TIMESTAMP", "datetime", "2019-02-28 10:00:00", True),
-        ("DECIMAL(6,4)", "real", 120.0, False),
-        ("DECIMAL(6,4)", "real", 12.5, True),
-        ("TINYINT", "integer", 300, False),
-        ("UBIGINT", "integer", -2, False),
-        ("UTINYINT", "integer", 7, True),
-        ("UBIGINT", "integer", 2**64 - 1, True),
-        ("UBIGINT", "integer", 2**64, False),
-        ("BIGINT", "integer", 2**63, False),
-        ("DECIMAL(20,0)", "real", 10**20 - 1, True),
-        ("DECIMAL(20,0)", "real", 10**20, False),
-        ("BOOLEAN", "boolean", 2, False),
-        ("INTEGER", "integer", "birch", False),
-        ("VARCHAR", "text", "birch", True),
-        ("UUID", "text", "birch", False),
-        ("DATE", "date", None, True),
-    ],
-)
-def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
-    assert holds(value, ColumnSpec("c", declared, kind, typed=True)) == held
-
-
-@pytest.mark.parametrize(
-    "text", ["SUBSTR(x, '1', 4)", "SUBSTR(x, 1.5, 2)", "SUBSTR(x, -2, 2)", "SUBSTR(x, 3, -1)", "SUBSTR(x, 2)"]
-)
-def test_a_stretch_without_plain_bounds_is_no_view(text: str) -> None:
-    assert view_of(parse_one(text, read="sqlite"))[1] is None
-
-
-def test_a_letter_that_is_a_digit_and_no_number_shows_none() -> None:
-    assert Stretch(1, 1, number=True).of("²5") is None
-    assert Stretch(1, 2, number=True).of("25") == 25
-
-
 @pytest.mark.parametrize("declared", ["DATE", "TEXT", "TIMESTAMP"])
 def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_any_way(
     tmp_path: Path, declared: str
@@ -381,138 +232,3 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
                 found.append([sorted(con.execute(f"SELECT id FROM staff WHERE {way}")) for way in ways])
         assert all(way == one[0] for one in found for way in one)
         assert any(one[0] for one in found)
-
-
-@pytest.mark.parametrize(
-    ("declared", "value", "near"),
-    [
-        ("REAL", 5, [5.01]),
-        ("REAL", 62.5, [62.501]),
-        ("REAL", 1e-07, []),
-        ("REAL", 1e-05, [0.000011]),
-        ("DECIMAL(10,2)", 5, [5.01]),
-        ("DECIMAL(10,1)", 5, [5.1]),
-        ("DECIMAL(10,2)", 62.55, []),
-        ("DECIMAL(10)", 5, []),
-    ],
-)
-def test_next_to_a_number_stands_what_the_type_holds(declared: str, value: float, near: list[Cell]) -> None:
-    assert above(value, ColumnSpec("c", declared, "real"))[3:] == near
-
-
-def test_a_day_is_told_from_a_moment_of_it_where_a_column_tells_the_time() -> None:
-    assert later_that_day("2015-06-01", ["2014-01-02 10:30:00"]) == ["2015-06-01 00:10:00"]
-    assert later_that_day("2015-06-01", ["2014-01-02T10:30"]) == ["2015-06-01T00:10:00"]
-    for others in (["2014-01-02 00:00:00"], ["2014-01-02"], []):
-        assert later_that_day("2015-06-01", others) == []
-
-
-def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "team.sqlite")) as con:
-        con.executescript("CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT UNIQUE, goals INT);")
-        con.executemany("INSERT INTO player VALUES (?, ?, ?)", [(n, f"n{n}", n) for n in range(9)])
-        con.commit()
-    profile = profile_database(find_databases(tmp_path).databases[0])
-    schema = instance_schema(profile)
-    cells: list[dict[str, Cell]] = [{"name": "Ann"}, {"id": 71, "goals": 3}, {"id": 71, "name": "Ann"}]
-    wanted = Proposal("witness", "", tuple(PartialRow("player", {**row}) for row in cells))
-    rows = compose(schema, profile, {}, [wanted], seed=1)
-    check(schema, rows)
-    assert (71, "Ann", 3) in zip(*rows["player"].values(), strict=True)
-
-
-GROUNDS = """
-CREATE TABLE ground (ground_id INTEGER PRIMARY KEY, built INT);
-CREATE TABLE team (team_id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-  ground_id INT NOT NULL UNIQUE REFERENCES ground (ground_id));
-CREATE TABLE game (game_id INTEGER PRIMARY KEY, home INT NOT NULL REFERENCES team (team_id), goals INT);
-INSERT INTO ground VALUES (1, 1901), (2, 1923), (3, 1950);
-INSERT INTO team VALUES (1, 'Reds', 1), (2, 'Blues', 2);
-INSERT INTO game VALUES (1, 1, 3), (2, 2, 0), (3, 1, 1);
-"""
-
-
-@pytest.fixture(scope="module")
-def grounds(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
-    folder = tmp_path_factory.mktemp("grounds")
-    with closing(sqlite3.connect(folder / "grounds.sqlite")) as con:
-        con.executescript(GROUNDS)
-    return profile_database(find_databases(folder).databases[0])
-
-
-def test_what_referred_to_a_row_that_became_another_refers_to_that(grounds: DatabaseProfile) -> None:
-    """Else the games of a team that two queries name would be another team's for one of them."""
-    schema = instance_schema(grounds)
-    readings = [
-        Proposal(
-            "witness",
-            "",
-            (
-                PartialRow("team", {"team_id": number, "name": "Reds"}),
-                PartialRow("game", {"game_id": number, "home": number}),
-            ),
-        )
-        for number in (41, 52, 63)
-    ]
-    rows = compose(schema, grounds, {}, readings, seed=1)
-    check(schema, rows)
-    assert rows["team"]["name"] == ["Reds"]
-    assert rows["game"]["home"] == rows["team"]["team_id"] * 3
-
-
-def test_a_row_whose_parent_may_have_no_other_takes_none_that_has_no_child(grounds: DatabaseProfile) -> None:
-    """Else every ground that a query is about would have its team, as long as there are teams enough."""
-    schema = instance_schema(grounds)
-    empty = [PartialRow("ground", {"built": 1800 + number}) for number in range(5)]
-    teams = [PartialRow("game", {"goals": 7, "home": 100 + number}) for number in range(20)]
-    rows = compose(schema, grounds, {}, [Proposal("noise", "", (*empty, *teams))], seed=1)
-    check(schema, rows)
-    assert len(rows["team"]["team_id"]) == 20
-    built = dict(zip(rows["ground"]["ground_id"], rows["ground"]["built"], strict=True))
-    assert not {built[ground] for ground in rows["team"]["ground_id"]} & {1800 + number for number in range(5)}
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT name FROM student WHERE mentor > 0 GROUP BY name ORDER BY COUNT(mentor) DESC LIMIT 1",
-        "SELECT a.name, COUNT(b.mentor) FROM student AS a JOIN student AS b ON a.id = b.mentor GROUP BY a.name",
-        "SELECT mentor, COUNT(mentor) FROM student GROUP BY mentor",
-    ],
-)
-def test_a_counted_column_that_is_asked_about_is_null_in_no_further_row(school: DatabaseProfile, query: str) -> None:
-    """Else no value would meet what is asked, or all groups would be that of NULL."""
-    schema, gold = instance_schema(school), read(school, query)
-    for seed in range(4):
-        made = [p.rows for p in witnesses(gold, schema, school, seed) if p.kind == "group"]
-        unknown = [rows for rows in made if any(row.cells.get("mentor", 0) is None for row in rows)]
-        assert len(made) > 2
-        assert len(unknown) <= 1
-
-
-def test_groups_are_ranked_otherwise_by_what_holds_null(school: DatabaseProfile) -> None:
-    """A query that counts a column leaves rows out that one counting all rows counts."""
-    schema = instance_schema(school)
-    query = "SELECT home FROM student GROUP BY home ORDER BY COUNT({}) DESC LIMIT 1"
-    gold, other = read(school, query.format("*")), read(school, query.format("mentor"))
-    apart = 0
-    for seed in range(10):
-        groups = [p.rows for p in witnesses(gold, schema, school, seed, against=other) if p.kind == "group"]
-        first = max(groups, key=len)
-        apart += sum(row.cells.get("mentor", 0) is None for row in first) > 1
-    assert apart > 1
-
-
-def test_a_type_with_few_values_and_rows_already_there_cost_no_instance_its_parents(
-    grounds: DatabaseProfile, tmp_path: Path
-) -> None:
-    with closing(duckdb.connect(tmp_path / "small.duckdb")) as con:
-        con.execute(GROUNDS.replace("ground_id INT", "ground_id TINYINT").replace("TINYINTEGER", "TINYINT"))
-    small = profile_database(find_databases(tmp_path).databases[0])
-    teams = Proposal("noise", "", tuple(PartialRow("team", {}) for _ in range(200)))
-    rows = compose(instance_schema(small), small, {}, [teams], seed=1)
-    check(instance_schema(small), rows)
-    assert len(rows["team"]["team_id"]) > 100
-    schema = instance_schema(grounds)
-    base = random_rows(schema, grounds, 1, 12)
-    check(schema, compose(schema, grounds, base, [teams], seed=1))

@@ -1,0 +1,30 @@
+"""Profiles of two small databases: a school, and teams that share their ground with no other."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from small_databases import GROUNDS, SCHOOL
+
+from agro_data.databases.catalog import find_databases
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    folder = tmp_path_factory.mktemp("school")
+    con = sqlite3.connect(folder / "school.sqlite")
+    con.executescript(SCHOOL)
+    con.close()
+    return profile_database(find_databases(folder).databases[0])
+
+
+@pytest.fixture(scope="module")
+def grounds(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    folder = tmp_path_factory.mktemp("grounds")
+    with closing(sqlite3.connect(folder / "grounds.sqlite")) as con:
+        con.executescript(GROUNDS)
+    return profile_database(find_databases(folder).databases[0])

@@ -1,0 +1,76 @@
+"""Values that a column holds, those beside another, and what is shown of them."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import parse_one
+
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.values import above, holds, later_that_day
+from agro_data.populate.instances.views import Stretch, view_of
+from agro_data.populate.schema import ColumnSpec
+from agro_data.profiling.profile import Kind
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "value", "held"),
+    [
+        ("DATE", "date", "2019", False),
+        ("DATE", "date", "2019-02-28", True),
+        ("DATE", "date", "2019-02-30", False),
+        ("TIMESTAMP", "datetime", "2019-02-28 10:00:00", True),
+        ("DECIMAL(6,4)", "real", 120.0, False),
+        ("DECIMAL(6,4)", "real", 12.5, True),
+        ("TINYINT", "integer", 300, False),
+        ("UBIGINT", "integer", -2, False),
+        ("UTINYINT", "integer", 7, True),
+        ("UBIGINT", "integer", 2**64 - 1, True),
+        ("UBIGINT", "integer", 2**64, False),
+        ("BIGINT", "integer", 2**63, False),
+        ("DECIMAL(20,0)", "real", 10**20 - 1, True),
+        ("DECIMAL(20,0)", "real", 10**20, False),
+        ("BOOLEAN", "boolean", 2, False),
+        ("INTEGER", "integer", "birch", False),
+        ("VARCHAR", "text", "birch", True),
+        ("UUID", "text", "birch", False),
+        ("DATE", "date", None, True),
+    ],
+)
+def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
+    assert holds(value, ColumnSpec("c", declared, kind, typed=True)) == held
+
+
+@pytest.mark.parametrize(
+    "text", ["SUBSTR(x, '1', 4)", "SUBSTR(x, 1.5, 2)", "SUBSTR(x, -2, 2)", "SUBSTR(x, 3, -1)", "SUBSTR(x, 2)"]
+)
+def test_a_stretch_without_plain_bounds_is_no_view(text: str) -> None:
+    assert view_of(parse_one(text, read="sqlite"))[1] is None
+
+
+def test_a_letter_that_is_a_digit_and_no_number_shows_none() -> None:
+    assert Stretch(1, 1, number=True).of("²5") is None
+    assert Stretch(1, 2, number=True).of("25") == 25
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "near"),
+    [
+        ("REAL", 5, [5.01]),
+        ("REAL", 62.5, [62.501]),
+        ("REAL", 1e-07, []),
+        ("REAL", 1e-05, [0.000011]),
+        ("DECIMAL(10,2)", 5, [5.01]),
+        ("DECIMAL(10,1)", 5, [5.1]),
+        ("DECIMAL(10,2)", 62.55, []),
+        ("DECIMAL(10)", 5, []),
+    ],
+)
+def test_next_to_a_number_stands_what_the_type_holds(declared: str, value: float, near: list[Cell]) -> None:
+    assert above(value, ColumnSpec("c", declared, "real"))[3:] == near
+
+
+def test_a_day_is_told_from_a_moment_of_it_where_a_column_tells_the_time() -> None:
+    assert later_that_day("2015-06-01", ["2014-01-02 10:30:00"]) == ["2015-06-01 00:10:00"]
+    assert later_that_day("2015-06-01", ["2014-01-02T10:30"]) == ["2015-06-01T00:10:00"]
+    for others in (["2014-01-02 00:00:00"], ["2014-01-02"], []):
+        assert later_that_day("2015-06-01", others) == []
