@@ -26,9 +26,14 @@ def said() -> Iterator[None]:
     try:
         yield
     except ShardsLost as error:
-        raise dg.Failure(description=by_settings(str(error)), allow_retries=False) from None
+        raise failure(str(error)) from None
     except (InWords, OSError) as error:  # a disk that is full, a folder that may not be written to
-        raise dg.Failure(description=by_settings(in_words(error)), allow_retries=False) from None
+        raise failure(in_words(error)) from None
+
+
+def failure(text: str, called: Mapping[str, str] = _SEVERAL) -> dg.Failure:
+    """The failure of a step that would fail again, in the words of `by_settings`."""
+    return dg.Failure(description=by_settings(text, called), allow_retries=False)
 
 
 def by_settings(text: str, called: Mapping[str, str] = _SEVERAL) -> str:

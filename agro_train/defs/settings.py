@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dagster as dg
 
 from agro_data.config import ConfigError
-from agro_data.defs.failures import by_settings
+from agro_data.defs.failures import failure
 from agro_data.defs.place import Place
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
@@ -88,7 +88,7 @@ def refuse_unknown(names: Iterable[str], models: Path) -> None:
         try:
             check_named(name, models)
         except (NoRun, ModelMissing) as error:
-            raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
+            raise failure(str(error), CALLED) from None
 
 
 def refuse_other_format(run_config: Mapping[str, Any], learnt: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     try:
         return settings_from(kind, values)
     except ConfigError as error:
-        raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
+        raise failure(str(error), CALLED) from None
 
 
 def written(config: DataclassInstance, place: Place) -> Path:

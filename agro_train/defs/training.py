@@ -10,7 +10,7 @@ import dagster as dg
 from pydantic import Field
 
 from agro_data.defs.built import built_last
-from agro_data.defs.failures import by_settings
+from agro_data.defs.failures import failure
 from agro_data.defs.place import Place, project_root
 from agro_data.models import DEFAULT_WRITER
 from agro_data.publish.read import NoVersion, Version, open_version
@@ -73,11 +73,11 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
         try:
             return find_corpus(place.out, self.corpus)
         except NoVersion as error:
-            raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
+            raise failure(str(error), CALLED) from None
 
     def databases_of(self, corpus: Version) -> Path:
         """The folder of its databases. Raises `dg.Failure` when it is not there."""
         try:
             return find_databases_of(corpus, self.databases)
         except NoVersion as error:
-            raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
+            raise failure(str(error), CALLED) from None
