@@ -18,7 +18,7 @@ corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three r
 train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion, from the newest corpus version
 	@$(ENV) dagster job execute -j train_grpo
 
-test: $(VENV)/.dev  ## fast tests, about ten minutes on two cores
+test: $(VENV)/.dev  ## fast tests, eight to twenty minutes on two cores, by the processor
 	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal
 
