@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -19,6 +20,24 @@ def pytest_configure(config: pytest.Config) -> None:
     reads this when it is loaded, which is later."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_collection() -> None:
+    """What is imported for all tests stays. Else whoever collects garbage, as a training run does several times, looks
+    through it again, which takes half a second."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """As above."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Else extension modules tell of what they hold at the end as of leaks."""
+    gc.unfreeze()
 
 
 # What a test says of the code does not depend on how busy the machine is.

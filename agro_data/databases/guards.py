@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.digest import encode_rows, encoded_digest
@@ -18,6 +18,9 @@ from agro_data.databases.errors import first_line
 from agro_data.databases.opening import open_duckdb, open_sqlite
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Layout, Limits, Status
+
+if TYPE_CHECKING:
+    import duckdb
 
 CHUNK = 1000  # rows fetched at a time
 CELL_BYTES = 100  # longer cells count as several where the size of a result decides whether its rows are kept
@@ -219,6 +222,8 @@ class DuckdbSession:
     the parser, and a folder's database in memory is not read-only by itself.
     """
 
+    _parsed: ClassVar[tuple[str, duckdb.Statement | str]] = "", ""  # the last: instances are asked the same in turn
+
     def __init__(self, path: Path, layout: Layout, limits: Limits) -> None:
         settings = {
             "memory_limit": f"{limits.memory // 2}B",
@@ -228,6 +233,15 @@ class DuckdbSession:
         self._connection, *_ = open_duckdb(path, layout, settings, own_first=True)
 
     def execute(self, sql: str) -> tuple[str, ...]:
+        if DuckdbSession._parsed[0] != sql:
+            DuckdbSession._parsed = sql, self._select(sql)
+        _, statement = DuckdbSession._parsed
+        self._connection.execute("BEGIN TRANSACTION READ ONLY")
+        self._connection.execute(statement)
+        return tuple([column[0] for column in self._connection.description or ()])
+
+    def _select(self, sql: str) -> duckdb.Statement:
+        """The one SELECT that this is, which reaches nothing of the engine's own state. Raises `duckdb.Error`."""
         import duckdb  # noqa: PLC0415
 
         statements = self._connection.extract_statements(sql)
@@ -237,9 +251,7 @@ class DuckdbSession:
         state = duckdb_state_named(sql)
         if state:
             raise duckdb.InvalidInputException(f"{state} can tell of the engine, not of the data, and is not allowed")
-        self._connection.execute("BEGIN TRANSACTION READ ONLY")
-        self._connection.execute(statements[0])
-        return tuple([column[0] for column in self._connection.description or ()])
+        return statements[0]
 
     def fetch(self, count: int) -> Rows:
         return plain_rows(self._connection.fetchmany(count))
