@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-
-from faker import Faker
+from typing import TYPE_CHECKING
 
 from agro_data.databases.types import Cell
 from agro_data.populate import formula
 from agro_data.populate.generators import add_months, drawer, generate, slug
 from agro_data.populate.hints import After, By, ColumnHint, Formula, Maker, Parent, Position, Rollup, Template
 from agro_data.populate.schema import ColumnSpec, PopulateError
+
+if TYPE_CHECKING:
+    from faker import Faker
 
 _FIELD = re.compile(r"\{([\w.]+)(?::[^}]*)?\}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from itertools import accumulate
-
-from faker import Faker
+from typing import TYPE_CHECKING
 
 from agro_data.databases.types import Cell
 from agro_data.populate.hints import Choice, Clock, Compose, Moment, Number, Series, Words, choice
 from agro_data.populate.schema import PopulateError
+
+if TYPE_CHECKING:
+    from faker import Faker
 
 LOCALE = "en_US"
 TRIES = 200  # draws for one unique value before it gets a number appended
@@ -55,6 +57,8 @@ PATTERNS = {"phone": "(###) 555-####", "digits": "#########", "tax_id": "##-####
 
 def new_faker() -> Faker:
     """A Faker of the one locale; callers seed it for each column."""
+    from faker import Faker  # noqa: PLC0415  (a quarter of a second; most processes need none)
+
     return Faker(LOCALE)
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeVar
-
-from faker import Faker
+from typing import TYPE_CHECKING, TypeVar
 
 from agro_data.databases.types import Cell
 from agro_data.populate import links
@@ -22,6 +20,9 @@ from agro_data.populate.guess import guess_hint
 from agro_data.populate.hints import After, ColumnHint, Formula, Parent, Plan, Rollup, Series, TablePlan
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import ForeignKey
+
+if TYPE_CHECKING:
+    from faker import Faker
 
 DEFAULT_NULL_SHARE = 0.08
 _Place = TypeVar("_Place")

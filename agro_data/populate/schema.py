@@ -52,8 +52,12 @@ class TableSpec:
         """Primary key and unique keys, each a tuple of column names."""
         return ((self.primary_key,) if self.primary_key else ()) + self.unique_keys
 
+    @cached_property
+    def _key_columns(self) -> frozenset[frozenset[str]]:
+        return frozenset(map(frozenset, self.keys))
+
     def is_unique(self, columns: tuple[str, ...]) -> bool:
-        return any(set(key) == set(columns) for key in self.keys)
+        return frozenset(columns) in self._key_columns
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ SCRIPT = """
 import agro_data
 print("started")
 result = agro_data.build(
-    {databases!r}, size=30, embedding_model="structural", run=agro_data.RunConfig(out={out!r}, workers=2)
+    {databases!r}, size=12, embedding_model="structural", run=agro_data.RunConfig(out={out!r}, workers=2)
 )
 print(result.version.examples().collect().height, result.complete, len(result.problems))
 """
@@ -42,5 +42,5 @@ def test_a_plain_script_builds_with_two_workers(way: str, tmp_path: Path) -> Non
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["started", "30 True 0"], "the script ran once, and in no worker"
+    assert done.stdout.splitlines() == ["started", "12 True 0"], "the script ran once, and in no worker"
     assert "Traceback" not in done.stderr

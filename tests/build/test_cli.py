@@ -41,11 +41,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     make_school(folder / "school.sqlite")
     done = agro(
-        "build", "--databases", "school.sqlite", "--out", "out", "--name", "s", "--size", 40,
+        "build", "--databases", "school.sqlite", "--out", "out", "--name", "s", "--size", 24,
         "--embedding-model", "structural", "--workers", 1, "--json", cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["counts"]["examples"] == 40
+    assert json.loads(done.stdout)["counts"]["examples"] == 24
     return folder
 
 
@@ -74,7 +74,7 @@ def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
 
 def test_versions_lists_and_shows(place: Path) -> None:
     listing = json.loads(agro("versions", "out", "--json", cwd=place).stdout)
-    assert [(row["corpus"], row["examples"]) for row in listing] == [("s", 40)]
+    assert [(row["corpus"], row["examples"]) for row in listing] == [("s", 24)]
     shown = agro("versions", "out", "--show", "latest", cwd=place)
     assert shown.returncode == 0
     for word in ("SELECT", "examples", "verified", "digest"):
@@ -188,7 +188,8 @@ def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
 def test_no_example_left_writes_no_version_and_says_what_became_of_the_candidates(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "city.csv").write_text("name\nBonn\n")
-    settings = ("build", "--databases", "shop", "--size", 10, "--embedding-model", "structural", "--no-certify")
+    said = "build --databases shop --size 10 --embedding-model structural --no-certify --workers 1"
+    settings = said.split()
     agro(*settings, "--out", "first", cwd=tmp_path)
     asked = pl.read_parquet(next((tmp_path / "first" / "corpus").glob("v*")) / "data" / "*.parquet")
     asked.select("question", "sql").write_ndjson(tmp_path / "known.jsonl")

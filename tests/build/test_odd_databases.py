@@ -41,7 +41,7 @@ def holds(folder: Path, name: str, seed: int, size: int) -> None:
 
 @pytest.mark.parametrize(("name", "seed"), [("odd.sqlite", 10), ("odd.duckdb", 3)])
 def test_what_is_built_on_an_odd_database_holds(name: str, seed: int, tmp_path: Path) -> None:
-    holds(tmp_path, name, seed, 20)
+    holds(tmp_path, name, seed, 12)
 
 
 @pytest.mark.slow

@@ -194,7 +194,7 @@ def private(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         patch.setenv("TMPDIR", str(place / "tmp"))
         patch.setattr(tempfile, "tempdir", None)
         settings = ("--databases", source, "--values", "synthetic", "--embedding-model", "structural", "--workers", 1)
-        said = [agro("build", *settings, "--out", place / "out", "--size", 80, code=1)]  # 1: noise.sqlite is left out
+        said = [agro("build", *settings, "--out", place / "out", "--size", 40, code=1)]  # 1: noise.sqlite is left out
         version = agro_data.open_version(next((place / "out" / "corpus").glob("v*")))
         example = version.examples().collect()["example_id"][0]
         said += [
@@ -264,7 +264,7 @@ def test_no_canary_is_said(private: Private) -> None:
 
 def test_the_corpus_is_whole_and_its_formula_survives(private: Private) -> None:
     examples = private.version.examples().collect()
-    assert examples.height == 80
+    assert examples.height == 40
     assert {database["values"] for database in private.version.manifest["databases"]} == {"synthetic"}
     assert {table for row in examples["tables"] for table in row} >= {"client", "visit"}
     assert examples.filter(pl.col("question").str.contains("_")).is_empty()

@@ -79,7 +79,7 @@ def freight(folder: Path, semantics: str = SEMANTICS) -> Path:
 
 def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
     config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 150, "embedding_model": STRUCTURAL} | settings
+        {"databases": str(databases), "size": 80, "embedding_model": STRUCTURAL} | settings
     )
     return agro_data.build(config=config, run=agro_data.RunConfig(folder / "out", folder / "cache", workers=1))
 

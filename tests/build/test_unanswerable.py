@@ -25,10 +25,11 @@ from agro_data.sql.concealing import Hidden, NotThere, conceal
 from agro_data.sql.facts import sql_facts
 
 SHARE = 0.3
+SIZE = 40
 
 
 def build_at(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    given = {"databases": str(databases), "size": 60, "embedding_model": STRUCTURAL, "unanswerable": SHARE}
+    given = {"databases": str(databases), "size": SIZE, "embedding_model": STRUCTURAL, "unanswerable": SHARE}
     run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
     return agro_data.build(config=agro_data.BuildConfig.from_dict(given | settings), run=run)
 
@@ -56,7 +57,7 @@ def turned(version: Version) -> pl.DataFrame:
 
 def test_the_share_is_that_of_every_split_and_the_size_stays(version: Version, turned: pl.DataFrame) -> None:
     examples = version.examples().collect()
-    assert examples.height == 60
+    assert examples.height == SIZE
     for (split,), part in examples.group_by("split"):
         assert part.filter(~pl.col("answerable")).height == round(SHARE * part.height), split
     assert version.manifest["unanswerable"] == version.manifest["counts"]["unanswerable"]

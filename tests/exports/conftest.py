@@ -36,4 +36,4 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Version:
     with duckdb.connect(folder / "databases" / "shop.duckdb") as connection:
         connection.execute(SHOP)
     run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(folder / "databases", size=40, embedding_model="structural", run=run).version
+    return agro_data.build(folder / "databases", size=24, embedding_model="structural", run=run).version

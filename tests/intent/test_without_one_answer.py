@@ -39,14 +39,19 @@ def intents(profile: DatabaseProfile, count: int = 80) -> list[Intent]:
     return list(islice(sample_intents(profile, seed=11), count))
 
 
+@pytest.fixture(scope="module")
+def asked(profile: DatabaseProfile) -> list[Intent]:
+    return intents(profile)
+
+
 def found(intent: Intent, profile: DatabaseProfile) -> list[Withheld]:
     used = {(table.name, column.name) for table in profile.tables for column in table.columns}
     return withholdings(intent, used, render_question(intent, profile, STYLE, 1).text, profile)
 
 
-def test_what_is_hidden_is_said_and_is_no_key(profile: DatabaseProfile) -> None:
+def test_what_is_hidden_is_said_and_is_no_key(profile: DatabaseProfile, asked: list[Intent]) -> None:
     kinds = set()
-    for intent in intents(profile):
+    for intent in asked:
         question = render_question(intent, profile, STYLE, 1).text.lower()
         for one in found(intent, profile):
             kinds.add(one.kind)
@@ -106,9 +111,9 @@ def test_a_column_is_not_hidden_where_another_says_the_same(profile: DatabasePro
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 79), seed=st.integers(0, 5))
 def test_an_ambiguous_question_is_said_alike_by_all_its_readings(
-    profile: DatabaseProfile, place: int, seed: int
+    profile: DatabaseProfile, asked: list[Intent], place: int, seed: int
 ) -> None:
-    intent = intents(profile)[place]
+    intent = asked[place]
     for one in ambiguities(intent, profile, STYLE, seed):
         assert one.readings[0].intent == intent
         sql = [render_sql(reading.intent, profile) for reading in one.readings]
@@ -119,10 +124,10 @@ def test_an_ambiguous_question_is_said_alike_by_all_its_readings(
         assert "date" in one.clarification or "price" in one.clarification
 
 
-def test_the_airport_has_both_ambiguities(profile: DatabaseProfile) -> None:
-    asked = [one.clarification for intent in intents(profile) for one in ambiguities(intent, profile, STYLE, 0)]
-    assert any("Which date is meant: the " in text for text in asked)
-    assert any("Which price is meant: the " in text for text in asked)
+def test_the_airport_has_both_ambiguities(profile: DatabaseProfile, asked: list[Intent]) -> None:
+    texts = [one.clarification for intent in asked for one in ambiguities(intent, profile, STYLE, 0)]
+    assert any("Which date is meant: the " in text for text in texts)
+    assert any("Which price is meant: the " in text for text in texts)
 
 
 def test_a_swap_is_undone_by_its_opposite(profile: DatabaseProfile) -> None:

@@ -19,7 +19,7 @@ from agro_data.rounds.evidence import verdicts_of
 from agro_data.rounds.next_round import next_round, shares_of
 from agro_data.verbs.next_round import next_round_command
 
-SIZE = 240
+SIZE = 160
 
 
 @pytest.fixture(scope="module")
