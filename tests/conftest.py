@@ -23,13 +23,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection() -> None:
-    """What is imported for all tests stays. Else whoever collects garbage, as a training run does several times, looks
-    through it again, which takes half a second."""
+    """There is little garbage among what is imported for all tests."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """As above."""
+    """What is imported stays. Else whoever collects garbage, as a training run does several times, looks through it
+    again, which takes half a second."""
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -222,7 +222,8 @@ class DuckdbSession:
     the parser, and a folder's database in memory is not read-only by itself.
     """
 
-    _parsed: ClassVar[tuple[str, duckdb.Statement | str]] = "", ""  # the last: instances are asked the same in turn
+    # The last statement, of whatever session: instances are asked the same in turn.
+    _parsed: ClassVar[tuple[str | None, duckdb.Statement | str]] = None, ""
 
     def __init__(self, path: Path, layout: Layout, limits: Limits) -> None:
         settings = {
@@ -233,9 +234,10 @@ class DuckdbSession:
         self._connection, *_ = open_duckdb(path, layout, settings, own_first=True)
 
     def execute(self, sql: str) -> tuple[str, ...]:
-        if DuckdbSession._parsed[0] != sql:
-            DuckdbSession._parsed = sql, self._select(sql)
-        _, statement = DuckdbSession._parsed
+        parsed, statement = DuckdbSession._parsed
+        if parsed != sql:
+            statement = self._select(sql)
+            DuckdbSession._parsed = sql, statement
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
         self._connection.execute(statement)
         return tuple([column[0] for column in self._connection.description or ()])

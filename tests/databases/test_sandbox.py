@@ -116,6 +116,22 @@ def test_values_of_duckdb_become_cells(sandbox: Sandbox, tmp_path: Path) -> None
     assert nan.digest == result_digest(1, [(float("nan"),)], ordered=False)
 
 
+def test_a_statement_of_duckdb_is_asked_of_each_database_and_judged_each_time(tmp_path: Path) -> None:
+    """It is parsed once for several."""
+    databases = [found(duckdb_file(tmp_path / f"{name}.duckdb")) for name in ("a", "b")]
+    with duckdb.connect(databases[1].path) as connection:
+        connection.execute("CREATE TABLE only_here (i INTEGER)")
+    databases[1] = found(databases[1].path)
+    with Sandbox(workers=1, limits=Limits(seconds=2)) as pool:
+        (nothing,) = pool.run(databases[0], [""])
+        assert "one SELECT statement is allowed, found: nothing" in nothing.error
+        for sql in ("", "DROP TABLE only_here", "SELECT * FROM duckdb_settings()"):
+            refused = [pool.run(database, [sql])[0] for database in databases for _ in range(2)]
+            assert [result.status for result in refused] == ["error"] * 4, sql
+        asked = [pool.run(database, ["SELECT count(*) FROM only_here"])[0] for database in (*databases, databases[0])]
+    assert [result.ok for result in asked] == [False, True, False]
+
+
 def test_steps_stop_the_same_statements_whatever_the_clock(tmp_path: Path) -> None:
     database = found(sqlite_file(tmp_path / "db.sqlite"))
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT count(*) FROM n"
