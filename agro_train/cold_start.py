@@ -75,7 +75,8 @@ class ColdStartConfig(TrajectoriesConfig):
     share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row; the beginning is read once
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
     compile: bool = False  # norms and feed-forward layers become kernels at the first step: for long runs on a GPU
-    lora: int = 0  # rank of adapters; 0 trains every weight
+    lora: int = 0  # rank of adapters; 0: none
+    freeze: float = 0.0  # share of the layers, from the first, that stay as they are with the embeddings; 0 trains all
     precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
     check_questions: int = 40  # questions of such a look
@@ -100,6 +101,7 @@ class ColdStartConfig(TrajectoriesConfig):
             row_examples=self.row_examples,
             compile=self.compile,
             lora=self.lora,
+            freeze=self.freeze,
             precision=self.precision,
             check_every=self.check_every,
             save_every=self.save_every,
@@ -141,7 +143,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         if corpus is not None and not config.allow_evaluated:
             _refuse_held_back(corpus, parent, sources)
         with writing(draft):
-            with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
+            with enough_memory("micro_batch (the steps stay the same) or max_length, or set freeze or lora"):
                 learnt, material = _learn(config, corpus, sources, base, draft, report)
             return finished(draft, lambda: _facts(config, corpus, sources, material, start, draft) | learnt)
 

@@ -46,7 +46,7 @@ Report = Callable[[dict[str, Any]], object]
 
 SELECTION = "prompts.json"
 LOWER = (
-    "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora; what has other "
+    "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing, freeze or lora; what has other "
     "settings begins anew"
 )
 # Settings that do not decide what is learnt; what `model` names is asked for by its content.

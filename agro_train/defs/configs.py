@@ -19,6 +19,7 @@ from agro_train.trajectories.config import Selection, TeacherKind
 # Settings that programs have options of other names for.
 CALLED = {"model": "models", "any_names": "names: false", "allow_seen": "settings: {allow_seen: true}"}
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
+FREEZE = "Share of the layers, from the first, that stay as they are, as do the embeddings; 0 trains all."
 PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
 
 
@@ -46,7 +47,8 @@ class ColdStartModelConfig(dg.Config):
     learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
     batch: int = Field(4, description="Trajectories of a step; if there are few, small steps teach more.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
-    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    freeze: float = Field(0.5, description=FREEZE)
+    lora: int = Field(0, description="Rank of adapters; 0: none.")
     precision: Precision = Field("auto", description=PRECISION)
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
@@ -66,7 +68,8 @@ class GrpoModelConfig(dg.Config):
         "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."
     )
     advantage: Estimator = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
-    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    freeze: float = Field(0.5, description=FREEZE)
+    lora: int = Field(0, description="Rank of adapters; 0: none.")
     precision: Precision = Field("auto", description=PRECISION)
     use_vllm: bool = Field(False, description="Write the attempts by vLLM, in the same process.")
     seed: int = Field(0, description="Same seed, same steps.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from agro_train.language_model.precision import Precision, settled
-from agro_train.programs.settings import SettingsError, check_counts, check_seed
+from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class FineTuning:
     layers between attention are kernels that PyTorch makes at the first step, in seconds on a GPU, where a step then
     takes less time and memory. `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16`
     has half the memory, and loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever
-    is faster here.
+    is faster here. `freeze`: share of the layers, from the first, that stay as they are, adapters too, with the
+    embeddings (`language_model.freezing`).
     """
 
     epochs: float
@@ -36,10 +37,12 @@ class FineTuning:
     share_prompts: bool = True
     row_examples: int = 4
     compile: bool = False
+    freeze: float = 0.0
 
     def __post_init__(self) -> None:
         check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples")
         check_counts(self, "learning_rate", "lora", "check_every", least=0)
+        check_shares(self, "freeze")
         check_seed(self)
         if not self.epochs > 0:
             raise SettingsError(f"epochs is {self.epochs:g}: expected above 0")

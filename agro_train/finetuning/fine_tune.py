@@ -11,6 +11,7 @@ from typing import Any
 from agro_data.models import fastest_precision
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
+from agro_train.language_model.freezing import freeze
 from agro_train.language_model.fused_layers import unfuse
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module, sees
 from agro_train.language_model.tokens import Example
@@ -61,6 +62,7 @@ def fine_tune(
 
     log = FineTuningLog(draft, tuning, len(examples), look_under_way if check else None, report)
     trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, [log])
+    freeze(trainer.model, tuning.freeze)
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
     resumed = draft.last_checkpoint()

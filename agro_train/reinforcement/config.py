@@ -80,7 +80,8 @@ class GrpoConfig:
     epsilon_high: float = 0.28  # and above
     beta: float = 0.0  # weight of the KL distance from the model before
     scale: Scale = "group"  # divides advantages: the deviation of their group, or nothing (none), as in Dr.GRPO
-    lora: int = 0  # rank of adapters; 0 trains every weight
+    lora: int = 0  # rank of adapters; 0: none
+    freeze: float = 0.0  # share of the layers, from the first, that stay as they are with the embeddings; 0 trains all
     precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     gradient_checkpointing: bool = False  # less memory, more time
     use_vllm: bool = False  # vLLM in the training process writes the attempts
@@ -117,7 +118,7 @@ class GrpoConfig:
         credit = ("omega", "spa_alpha", "spa_beta", "pav_alpha")
         counts = ("warmup_steps", "lora", "select_rollouts", "resample", "spa_updates", "kl_every")
         check_counts(self, *weights, *credit, *counts, least=0)
-        check_shares(self, "instances", "gamma")
+        check_shares(self, "instances", "gamma", "freeze")
         check_seed(self)
         check_name(self.name)
         if self.prompts < self.prompts_per_step:

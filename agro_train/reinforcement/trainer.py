@@ -24,6 +24,7 @@ from agro_data.hashing import seed_of
 from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED, fold_heads
+from agro_train.language_model.freezing import freeze
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.hooks import check_hooks
 from agro_train.language_model.loading import (
@@ -91,6 +92,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         )
         if self.ref_model is not None:  # which TRL has loaded itself
             fold_heads(self.accelerator.unwrap_model(self.ref_model))
+        freeze(self.model, config.freeze)
         self.config = config
         self.player = player
         self.schedule: Sequence[Task] = ()
