@@ -46,8 +46,8 @@ Report = Callable[[dict[str, Any]], object]
 
 SELECTION = "prompts.json"
 LOWER = (
-    "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing, freeze or lora; what has other "
-    "settings begins anew"
+    "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing, freeze or lora; what has "
+    "other settings begins anew"
 )
 # Settings that do not decide what is learnt; what `model` names is asked for by its content.
 PLACES = (

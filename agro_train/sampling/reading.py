@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.shared_prefix import Beginnings
 from agro_train.sampling.common_prefix import cuts, places_read
 from agro_train.sampling.prefix_cache import Remembered, Text, stacked
 
@@ -27,6 +28,26 @@ class Heads:
     cache: Any = None
     mask: torch.Tensor | None = None
 
+    @property
+    def length(self) -> int:
+        """Places of a head."""
+        return 0 if self.mask is None else self.mask.shape[1]
+
+    def beginnings(self) -> Beginnings | None:
+        """Them, to attend behind."""
+        if self.cache is None or self.mask is None or not grows(self.cache):
+            return None
+        return Beginnings(states(self.cache), self.mask, self.of)
+
+    def taken(self, rows: Sequence[int]) -> tuple[Any, torch.Tensor | None]:
+        """The cache and mask of what these texts begin with. Where layers do not grow, once only: it is changed."""
+        if self.cache is None or self.mask is None:
+            return None, None
+        of = [self.of[row] for row in rows]
+        if not grows(self.cache):
+            return taken(self.cache, self.mask, of)
+        return as_cache([(layer.keys[of], layer.values[of]) for layer in self.cache.layers]), self.mask[of]
+
 
 def read_heads(module: Any, texts: Sequence[tuple[int, ...]], pad: int, remembered: Remembered | None) -> Heads:
     """The heads of `texts`: those that are remembered where that leaves less to read, else by `cuts`."""
@@ -37,7 +58,7 @@ def read_heads(module: Any, texts: Sequence[tuple[int, ...]], pad: int, remember
         pairs = [*zip(near, kept, strict=True)]
         rows = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         layers, mask = stacked([known for known, _ in rows], [cut for _, cut in rows])
-        return Heads(kept, [rows[pair] for pair in pairs], near, _cache(layers), mask)
+        return Heads(kept, [rows[pair] for pair in pairs], near, as_cache(layers), mask)
     none: list[Text | None] = [None] * len(texts)
     if not any(plain):
         return Heads(plain, [0] * len(texts), none)
@@ -99,7 +120,8 @@ def states(cache: Any, places: int | None = None) -> Layers:
     return [(layer.keys[:, :, :places].to(kind), layer.values[:, :, :places].to(kind)) for layer in cache.layers]
 
 
-def _cache(layers: Layers) -> Any:
+def as_cache(layers: Layers) -> Any:
+    """These keys and values as transformers keeps them."""
     from transformers import DynamicCache  # noqa: PLC0415
 
     cache = DynamicCache()

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agro_train.language_model.shared_prefix import Beginnings, behind, layers_that_attend
+from agro_train.sampling.passes import joined, read_behind
 from agro_train.sampling.prefix_cache import Remembered
-from agro_train.sampling.reading import grows, read, read_heads, states, taken
+from agro_train.sampling.reading import grows, read_heads, states, taken
 
 if TYPE_CHECKING:
     import torch
@@ -46,27 +47,23 @@ class Rows:
 
         index = {prefix: place for place, prefix in enumerate(dict.fromkeys(map(tuple, prefixes)))}
         texts = [*index]
-        begun = None
         with layers_that_attend() as attending:
             heads = read_heads(module, texts, pad, remembered)
-            cache, mask = heads.cache, heads.mask
-            if cache is not None and mask is not None:
-                if share and grows(cache):
-                    begun = Beginnings(states(cache), mask, heads.of)
-                cache, mask = taken(cache, mask, heads.of)
+            begun = heads.beginnings() if share else None
             rests = [text[cut:] for text, cut in zip(texts, heads.cuts, strict=True)]
-            logits, cache, mask = read(module, rests, pad, cache, mask)
+            passes = read_behind(module, rests, pad, heads)
+        if begun is not None and attending != {*range(len(begun.layers))}:
+            begun = None
+        logits, cache, mask = joined(passes, heads.length, keep=begun is None)
         if remembered and grows(cache):
             remembered.add(texts, heads.texts, heads.cuts, states(cache))
         places = [index[tuple(prefix)] for prefix in prefixes]
-        if share and begun is None and grows(cache) and mask.shape[1] > 1:  # whole texts, but for their last tokens
-            first = mask[:, :-1]
-            begun = Beginnings(states(cache, first.shape[1]), first, [*range(len(index))])
-        if begun is not None and attending == {*range(len(begun.layers))}:
-            cache, mask = _behind(cache, mask, begun.mask.shape[1])
+        if begun is not None:
             begun = begun.taken(places)
-        else:
-            begun = None
+        elif share and grows(cache) and mask.shape[1] > 1 and attending == {*range(len(cache.layers))}:
+            first = mask[:, :-1]  # whole texts, but for their last tokens
+            begun = Beginnings(states(cache, first.shape[1]), first, [*range(len(index))]).taken(places)
+            cache, mask = _behind(cache, mask, first.shape[1])
         cache, mask = taken(cache, mask, places)
         make_room(cache)
         return cls(module, logits[places], cache, mask, begun)
