@@ -69,7 +69,8 @@ def evaluations(
 
 
 def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
-    """How schemas are read and how much may be written, so that the base is held to what the trained models are."""
+    """How schemas are read and how much may be written, so that all are held to what the model trained last is: a turn
+    is as long as those that it learnt from its attempts at, or as a turn of any model without such."""
     made = [run for run in runs if run is not None]
     if not made:
         return {}
@@ -79,7 +80,7 @@ def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
         "style": style,
         "budget": budget,
         "turns": limits[-1].turns,
-        "turn_tokens": max(one.turn for one in limits),
+        "turn_tokens": made[-1].settings.get("turn_tokens", limits[-1].turn),
         "rollout_tokens": max(one.rollout for one in limits),
     }
 

@@ -88,6 +88,7 @@ class ModelEvaluationConfig(dg.Config):
     )
     questions_databases: str = Field("", description="The databases that those files are about.")
     decoding: Kind = Field("greedy", description="greedy, vote, adaptive or tree.")
+    batch: int = Field(128, description="Turns that transformers writes together; larger models want fewer.")
     names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
     dtype: str = Field(
         "auto",
