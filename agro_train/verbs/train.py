@@ -54,13 +54,22 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+def _parts(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of what of a model is trained."""
+    share, rank = click.FloatRange(0, 1), click.IntRange(0)
+    for option in (
+        click.option("--lora", type=rank, metavar="RANK", help="Train adapters of this rank, not all weights."),
+        click.option("--freeze", type=share, metavar="SHARE", help="Lower layers that stay as they are.  [default: 0]"),
+    ):
+        function = option(function)
+    return function
+
+
 @train_group.command(name="cold-start", cls=Resumed)
 @_settings
 @click.option("--model", default=None, help="A Hub id, a folder, or a run to go on from.  [default: SmolLM2-135M]")
 @click.option("--examples", type=click.IntRange(1), default=None, help="Trajectories to learn from.  [default: 2000]")
-@click.option(
-    "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
-)
+@_parts
 def cold_start_command(file: Path | None, as_json: bool, **given: Any) -> None:
     """Fine-tune a model on trajectories made of a corpus' train split.
 
@@ -82,9 +91,7 @@ def cold_start_command(file: Path | None, as_json: bool, **given: Any) -> None:
 @click.option("--model", default=None, help="A run, a folder or a Hub id to start from.  [default: cold-start]")
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps of the optimiser.  [default: 100]")
 @click.option("--reward", default=None, help="Preset of reward terms: agro, reex, skyrl, arctic.  [default: agro]")
-@click.option(
-    "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
-)
+@_parts
 def grpo_command(file: Path | None, as_json: bool, **given: Any) -> None:
     """Let a model learn from its own attempts at a corpus' questions, graded on all instances.
 
