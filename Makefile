@@ -9,7 +9,7 @@ ENV := source ./env.sh &&
 # Tests start some hundred processes, which else compile it each where PYTHONDONTWRITEBYTECODE is set.
 COMPILED = $(VENV)/bin/python -m compileall -q agro_data agro_train
 
-.PHONY: corpus train test test-all test-gpu ui bench docs check format clean
+.PHONY: corpus train test test-ci test-all test-gpu ui bench docs check format clean
 
 corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
 	@$(ENV) dagster job execute -j build_corpus
@@ -18,11 +18,15 @@ corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three r
 train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion, from the newest corpus version
 	@$(ENV) dagster job execute -j train_grpo
 
-test: $(VENV)/.dev  ## fast tests, eight to twenty minutes on two cores, by the processor
+test: $(VENV)/.dev  ## fast tests, under ten minutes on two cores
 	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal
 
-test-all: $(VENV)/.dev  ## the slow ones too
+test-ci: $(VENV)/.dev  ## those that CI runs besides: as much again
+	@$(COMPILED)
+	$(ENV) pytest -n 2 --dist worksteal -m 'ci and not slow'
+
+test-all: $(VENV)/.dev  ## all, the slow ones too
 	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal -m ''
 

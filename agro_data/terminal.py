@@ -63,6 +63,16 @@ def unread(stream: IO[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def let_go(*streams: IO[str]) -> None:
+    """Write what streams still hold. Where that fails it goes nowhere: else Python, which tries it once more at its own
+    end, would end with a status of its own (120)."""
+    for stream in streams:
+        try:
+            stream.flush()
+        except OSError:
+            unread(stream)
+
+
 _asked: list[AskedToEnd] = []  # what DuckDB makes another error of
 screen = Screen(**AS_IT_IS)
 notes = Screen(stderr=True, **AS_IT_IS)
@@ -244,6 +254,7 @@ def run(command: click.Command) -> None:
         sys.exit(CANNOT_START)
     finally:
         sweep()  # what workers had that were ended amid their work
+        let_go(sys.stdout, sys.stderr)
 
 
 def _open_closed() -> None:

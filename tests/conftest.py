@@ -15,6 +15,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+# Set where output is looked at while it comes, as in CI; it hides what a stream that nobody reads still holds.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tests are of the CPU, which every machine has, also where there is a GPU: `-m gpu` alone lets them see it. Torch
     reads this when it is loaded, which is later."""

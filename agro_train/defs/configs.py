@@ -50,6 +50,7 @@ class ColdStartModelConfig(dg.Config):
     freeze: float = Field(0.5, description=FREEZE)
     lora: int = Field(0, description="Rank of adapters; 0: none.")
     precision: Precision = Field("auto", description=PRECISION)
+    check_questions: int = Field(24, description="Questions whose answers are looked at in the end; 0: none.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 

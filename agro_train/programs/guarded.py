@@ -29,6 +29,7 @@ from typing import IO
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 
 from agro_data.progress import is_line
+from agro_data.terminal import let_go
 from agro_train.programs.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end
@@ -163,6 +164,7 @@ def main(command: Sequence[str]) -> int:
     """Run `command`; inside a Pipes session, tell it the lines, at last status and last lines, and end with 0."""
     if DAGSTER_PIPES_CONTEXT_ENV_VAR not in os.environ:
         status, _ = run_guarded(command, _print, _print_error)
+        let_go(sys.stdout, sys.stderr)
         return status if status >= 0 else 128 - status
     lines: deque[str] = deque(maxlen=1)
     with open_dagster_pipes() as pipes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agro_train.language_model.attention import attends_behind
-from agro_train.sampling.reading import Heads, as_cache, read
+from agro_train.sampling.reading import Heads, as_cache, grows, read
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +29,8 @@ class Pass:
 def read_behind(module: Any, rests: Sequence[Sequence[int]], pad: int, heads: Heads) -> list[Pass]:
     """Read what follows the heads of texts."""
     device = next(module.parameters()).device
-    apart = device.type == "cpu" and attends_behind(module)
+    grown = heads.cache is None or grows(heads.cache)
+    apart = device.type == "cpu" and attends_behind(module) and grown
     found = []
     for rows in by_length([*map(len, rests)]) if apart else [[*range(len(rests))]]:
         cache, mask = heads.taken(rows)

@@ -37,6 +37,8 @@ from agro_train.tasks import NoTask
 from agro_train.verbs.align import align_command
 from bench.scripted_server import ScriptedServer
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -26,6 +26,8 @@ from agro_data.databases.digest import result_digest
 from agro_data.databases.opening import open_duckdb
 from agro_data.pipeline import STAGES, prepare, run_stage, write_corpus
 
+pytestmark = pytest.mark.ci
+
 LOCK = (
     "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
     "c.execute('BEGIN EXCLUSIVE'); print(1, flush=True); time.sleep(300)"

@@ -175,6 +175,7 @@ def test_the_funnel_adds_up(built: agro_data.Build) -> None:
     assert f"{manifest['counts']['not_chosen']:,} queries, which are not in `rejected/`" in card
 
 
+@pytest.mark.ci
 def test_the_same_build_is_returned_and_repeats_from_its_manifest(
     built: agro_data.Build, school: Path, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
     assert done.stdout == f"agro {version('agro-sql')}\n"
 
 
+@pytest.mark.ci
 def test_versions_lists_and_shows(place: Path) -> None:
     listing = json.loads(agro("versions", "out", "--json", cwd=place).stdout)
     assert [(row["corpus"], row["examples"]) for row in listing] == [("s", 24)]
@@ -185,6 +186,7 @@ def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
     assert "shop" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.ci
 def test_no_example_left_writes_no_version_and_says_what_became_of_the_candidates(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "city.csv").write_text("name\nBonn\n")
@@ -208,6 +210,7 @@ def test_what_is_piped_is_not_wrapped(place: Path) -> None:
         assert row["stage"] in shown
 
 
+@pytest.mark.ci
 def test_a_damaged_version_is_named_and_the_others_are_listed(place: Path, tmp_path: Path) -> None:
     corpora = tmp_path / "out"
     shutil.copytree(place / "out" / "s", corpora / "s")

@@ -15,6 +15,8 @@ from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.populate.schema import PopulateError
 from agro_data.publish.version import NotWritten
 
+pytestmark = pytest.mark.ci
+
 
 def build(databases: Path, **more: object) -> agro_data.Build:
     config = {"databases": str(databases), "embedding_model": STRUCTURAL, "size": 10} | more

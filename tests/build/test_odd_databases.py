@@ -13,6 +13,8 @@ from agro_data.config import STRUCTURAL
 from agro_data.databases.catalog import find_databases
 from agro_data.verify.replay import replay, replay_instances
 
+pytestmark = pytest.mark.ci
+
 # What is true of data. All else that a candidate is refused for when it is run, the generator should not have written.
 ANSWERS = ("empty", "null_only", "tie", "uninformative", "too_large")
 

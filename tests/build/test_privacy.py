@@ -19,6 +19,8 @@ import agro_data
 from agro_data import cli
 from agro_data.pipeline import STAGES, open_work, run_stage
 
+pytestmark = pytest.mark.ci
+
 TEXTS, NUMBERS, REALS, DATES, BLOBS, CODES, SCHEMA = 380, 240, 150, 150, 50, 15, 15
 
 SEMANTICS = """

@@ -21,6 +21,8 @@ from agro_data.stages import reuse
 from agro_data.stages.shares import steady
 from agro_data.work import Work
 
+pytestmark = pytest.mark.ci
+
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "embeddings")
 
 

@@ -95,6 +95,7 @@ def test_a_duckdb_file_written_again_gives_the_same_examples(tmp_path: Path) -> 
     assert first.version.fingerprint == second.version.fingerprint
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("layout", [spider_layout, bird_layout])
 def test_benchmark_layouts_lend_their_names(layout: Callable[[Path], Path], tmp_path: Path) -> None:
     root = layout(tmp_path / "bench")
@@ -114,6 +115,7 @@ def test_benchmark_layouts_lend_their_names(layout: Callable[[Path], Path], tmp_
         assert not re.search(identifier, questions), identifier
 
 
+@pytest.mark.ci
 def test_bird_descriptions_give_codes_their_meaning(tmp_path: Path) -> None:
     root = bird_layout(tmp_path / "bench")
     frame = build(tmp_path, root, size=200, certify=False).version.examples().collect()

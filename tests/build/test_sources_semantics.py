@@ -20,6 +20,8 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.report import render_report
 
+pytestmark = pytest.mark.ci
+
 SEMANTICS = """
 domain: freight
 tables:

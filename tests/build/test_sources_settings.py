@@ -14,6 +14,8 @@ from agro_data.config import STRUCTURAL
 from agro_data.estimate import estimate
 from agro_data.pipeline import sources
 
+pytestmark = pytest.mark.ci
+
 SECRET = "Zanzibar-4711"
 LOG = "\n".join(
     f"SELECT city, COUNT(*) FROM customer WHERE note <> '{SECRET}{n}' GROUP BY city HAVING COUNT(*) > {n};"

@@ -24,6 +24,8 @@ from agro_data.publish.release import Declaration, make_release
 from agro_data.sql.concealing import Hidden, NotThere, conceal
 from agro_data.sql.facts import sql_facts
 
+pytestmark = pytest.mark.ci
+
 SHARE = 0.3
 SIZE = 40
 

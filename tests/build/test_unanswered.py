@@ -24,6 +24,8 @@ from agro_data.stages.context import Context
 from agro_data.work import Work
 from bench.scripted_server import Fault, Faults, ScriptedServer
 
+pytestmark = pytest.mark.ci
+
 BEFORE = {"candidates": ["profiles"], "questions": ["profiles", "candidates", "verified"]}
 BY = {"candidates": {"generator": "llm"}, "questions": {"generator": "grammar", "wording": "paraphrase"}}
 

@@ -23,6 +23,8 @@ from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE
 from agro_data.pipeline import prepare, run_stage
 from bench.scripted_server import ScriptedServer
 
+pytestmark = pytest.mark.ci
+
 PLAIN = re.compile(r"to be said in other words:\n(.+)")
 STYLE = re.compile(r"^Style: ([a-z-]+)\.", re.MULTILINE)
 

@@ -38,6 +38,7 @@ def descendants(process: psutil.Process) -> list[psutil.Process]:
     return process.children(recursive=True) if process.is_running() else []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_cancelled_run_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -25,6 +25,8 @@ from agro_data.stages import reuse
 from agro_data.work import Work
 from agro_train.definitions import defs
 
+pytestmark = pytest.mark.ci
+
 SETTINGS: dict[str, Any] = {"name": "schools", "size": 30, "embedding_model": "structural", "certify": False}
 IDS = ("first", "second", "third")
 

@@ -16,6 +16,8 @@ from agro_data.defs.migrating import MigrationConfig, changed_schemas, migrated_
 from agro_data.publish.read import latest, open_version
 from agro_train.definitions import defs
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:

@@ -325,6 +325,7 @@ class Releasing(logging.Handler):
         self.held.close()
 
 
+@pytest.mark.ci
 def test_a_run_that_waits_for_another_says_for_whom(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
     logs = yaml.safe_load((ROOT / "dagster_home" / "dagster.yaml").read_text())["python_logs"]

@@ -24,6 +24,8 @@ from agro_data.defs.notices import BLOT, COMMAND, UI, WEBHOOK, Notice, NotNotifi
 from agro_data.defs.sensors import failure_notice
 from agro_train.definitions import defs
 
+pytestmark = pytest.mark.ci
+
 SECRET = "T0KEN-abcdef-123456"
 NOTICE = Notice("build_corpus", "0123456789abcdef", {"verified": f"boom with {SECRET}"}, "http://ui/runs/1")
 

@@ -18,6 +18,8 @@ import pytest
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE, free_dead, holding
 
+pytestmark = pytest.mark.ci
+
 HELD = """
 import sys, time
 import dagster as dg

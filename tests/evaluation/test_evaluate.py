@@ -180,6 +180,7 @@ def test_gold_against_itself_is_right_and_what_cannot_be_is_listed(place: Path, 
     assert len(broken.problems) == 1
 
 
+@pytest.mark.ci
 def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     half = [asked("SELECT name, age FROM customer", "SELECT name, id FROM customer")]
     assert 0 < evaluate(half, place / "db", metric="soft-f1").verdicts[0].score < 1
@@ -190,6 +191,7 @@ def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     assert "times the prediction's" in verdict.reason
 
 
+@pytest.mark.ci
 def test_soft_f1_holds_the_rows_of_a_few_at_a_time(place: Path) -> None:
     most, count = 4_000, "WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT i FROM n"
     rows = [asked(count.format(k, most), count.format(k, most // 2)) for k in range(4 * TOGETHER)]

@@ -233,6 +233,7 @@ def test_a_database_whose_log_cannot_be_read_is_not_given_away(tmp_path: Path) -
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.ci
 def test_what_is_counted_is_what_was_written(corpus: Version, mixed: Version, tmp_path: Path) -> None:
     for form in FORMS:
         for name, version in (("one", corpus), ("mixed", mixed)):

@@ -190,6 +190,7 @@ TRAINING = ["agro_train.definitions", "agro_train.cli", "agro_train.evaluate", "
 ENVIRONMENT = ["agro_train.sql_env", "agro_train.trajectories.teachers", "agro_train.rewards", "agro_train.advantages"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("module", [*LIGHT, *TRAINING, *ENVIRONMENT])
 def test_import_loads_no_model_library(module: str) -> None:
     heavy = ("torch", "vllm", "trl", "transformers", "sentence_transformers", "matplotlib", "sklearn")

@@ -50,6 +50,7 @@ def test_every_example_in_a_help_is_one_that_the_program_takes() -> None:
                 commands.check([Block("bash", typed, block.line)])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", QUICK)
 def test_a_page_does_what_it_says(name: str, tmp_path: Path) -> None:
     follow(name, tmp_path, slow=False)

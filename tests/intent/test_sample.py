@@ -59,6 +59,7 @@ def test_every_shape_is_sampled() -> None:
     assert {i.shape for i in many} == set(get_args(Shape))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_every_sql_and_step_runs_on_its_engine(dialect: str, intents: list[Intent], tmp_path: Path) -> None:
     fetch = fetcher(dialect, tmp_path)
@@ -78,6 +79,7 @@ def test_every_sql_and_step_runs_on_its_engine(dialect: str, intents: list[Inten
     assert empty < 0.05 * len(asked)
 
 
+@pytest.mark.ci
 def test_both_engines_give_the_same_rows(intents: list[Intent], tmp_path: Path) -> None:
     """Meaning does not depend on the dialect."""
     lite, duck = fetcher("sqlite", tmp_path), fetcher("duckdb", tmp_path)

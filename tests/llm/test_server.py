@@ -23,6 +23,8 @@ from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted
 from agro_data.llm.types import Completion, Message, Request, Sampling
 from bench.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 
+pytestmark = pytest.mark.ci
+
 PATIENT = Patience(tries=4, pause=0.01, longest=1.0, timeout=60.0, connect=60.0)
 QUICK = replace(PATIENT, timeout=2.0)  # where a server stays silent on purpose
 SILENCE = 4.0

@@ -39,6 +39,8 @@ from agro_data.rounds.next_round import shares_of
 from agro_data.verbs.verify import _version as chosen
 from agro_data.verify.replay import replay
 
+pytestmark = pytest.mark.ci
+
 FEW = {name: ASKED[name] for name in ("in_paris", "dear", "tall", "bosses")}
 CHANGES = (
     "ALTER TABLE customer RENAME TO client",

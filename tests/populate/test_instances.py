@@ -114,6 +114,7 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
         assert write_duckdb(schema, rows, tmp_path / f"{number}.duckdb").stat().st_size
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("declared", "values"),
     [

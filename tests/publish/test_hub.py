@@ -146,6 +146,7 @@ def test_a_commit_in_between_is_a_conflict(tmp_path: Path) -> None:
         assert held(hub, TAG) == contents(tmp_path)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mishap", [429, 500, DROP_BEFORE, DROP_AFTER])
 @pytest.mark.parametrize("where", ["/api/repos/create", "/refs", "/commit/", "/tag/", "/tree/", "/lfs/"])
 def test_a_mishap_that_passes_is_overcome(mishap: int | str, where: str, tmp_path: Path) -> None:
@@ -216,6 +217,7 @@ def check_random_faults(seeds: range, tmp_path: Path) -> None:
             assert len(hub.repositories[NAME].commits) == 2, (seed, mishap, places)
 
 
+@pytest.mark.ci
 def test_ten_faults_at_random_places(tmp_path: Path) -> None:
     check_random_faults(range(1000, 1010), tmp_path)
 

@@ -26,6 +26,8 @@ from bench.telling_apart import (
     wordings,
 )
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = ("singer", "nurse", "plane", "player", "driver", "library", "invoice", "meter", "claim", "parcel")
 FACTS = ("name", "age", "weight", "city", "price", "colour", "owner", "rank")

@@ -15,6 +15,8 @@ from agro_data.publish.retention import record_published
 from agro_data.publish.version import write_version
 from agro_train.definitions import defs
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -75,6 +75,7 @@ def written(root: Path, questions: str = "") -> Version:
     return version_of(root, examples)
 
 
+@pytest.mark.ci
 def test_a_version_is_checked_published_and_read_back(
     school: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

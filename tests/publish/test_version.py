@@ -325,6 +325,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "POLARS_MAX_THREADS": "1"}
 
 
+@pytest.mark.ci
 def test_kill_at_any_moment_leaves_only_whole_versions(tmp_path: Path) -> None:
     frame = tmp_path / "frame.parquet"
     samples.examples(2_000).write_parquet(frame)

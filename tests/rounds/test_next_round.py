@@ -19,6 +19,8 @@ from agro_data.rounds.evidence import verdicts_of
 from agro_data.rounds.next_round import next_round, shares_of
 from agro_data.verbs.next_round import next_round_command
 
+pytestmark = pytest.mark.ci
+
 SIZE = 160
 
 

@@ -97,6 +97,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> GrpoConfig:
     return replace(grpo_config(corpus, writer, folder / "models"), precision="float32", kl_every=1)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("loss_type", "beta"),
     [

@@ -29,6 +29,8 @@ from agro_train.sql_env import SqlEnv, check_golds, score, step
 from agro_train.tasks import Task
 from agro_train.trajectories.teachers import ASKED_BACK, make_trajectories
 
+pytestmark = pytest.mark.ci
+
 PROMPT_FORMAT = PromptFormat(style="compact", budget=400)
 
 

@@ -169,6 +169,7 @@ def test_one_question_that_a_server_refuses_costs_only_itself(server: Server, tm
     assert not scored_by(questions, agent, again, None, tmp_path / "cache").answers[1].refusal
 
 
+@pytest.mark.ci
 def test_what_a_server_has_answered_is_kept_soon(server: Server, tmp_path: Path) -> None:
     """Whoever is stopped loses no more than a few requests, which are paid for."""
     server.handle = lambda *_: message("<think>so</think><solution>SELECT COUNT(*) FROM school</solution>")

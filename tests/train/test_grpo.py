@@ -141,6 +141,7 @@ def test_attempts_can_be_held_to_names(config: GrpoConfig) -> None:
     assert run.manifest["parameters_moved"]["moved"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("changes", "figures"),
     [

@@ -22,6 +22,8 @@ from agro_train.tasks import Source
 from agro_train.trajectories.respelling import VARIANTS, respelt
 from agro_train.trajectories.teachers import RESPELT, Habits, make_trajectories
 
+pytestmark = pytest.mark.ci
+
 GOLDS = (
     GOLD,
     "SELECT COUNT(*) FROM lesson",

@@ -97,6 +97,7 @@ def test_nothing_learned_is_a_failure(tmp_path: Path) -> None:
     assert not (tmp_path / "models" / "grpo").exists()
 
 
+@pytest.mark.ci
 def test_a_typo_for_a_later_step_is_told_before_the_first(tmp_path: Path) -> None:
     done = execute("train_grpo", run_config(tmp_path, model_evaluation={"settings": {"sampels": 4}}), tmp_path)
     said = done.stdout + done.stderr

@@ -19,6 +19,8 @@ from agro_train.questions import questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.store import ModelRun
 
+pytestmark = pytest.mark.ci
+
 SCHOOLS = ["academy", "school"]
 
 

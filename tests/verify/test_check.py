@@ -138,6 +138,7 @@ def test_freedoms_that_sqlite_alone_takes(lite: Bench, sql: str, reason: str) ->
     assert verdict.reason == reason, verdict.detail
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [

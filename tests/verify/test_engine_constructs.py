@@ -27,6 +27,8 @@ from agro_data.verify.check import verify_statements
 from agro_data.verify.gate import check_statement
 from agro_data.verify.grade import Case, GoldResults, grade_many
 
+pytestmark = pytest.mark.ci
+
 SCHEMAS: dict[Dialect, Schema] = {
     "sqlite": {"pet": {"id": "INTEGER", "kind": "TEXT", "city": "TEXT", "age": "INTEGER", "about": "TEXT"}},
     "duckdb": {

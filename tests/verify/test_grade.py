@@ -103,6 +103,7 @@ def test_grades_do_not_depend_on_how_many_go_together(
     assert golds._cells <= 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["strict", "intent", "spider", "bird"])
 def test_rows_are_not_fetched_where_their_number_decides(instances: tuple[Database, ...], mode: Mode) -> None:
     """More than `FEW_CELLS` cells: their number tells them from the gold's, or the statement runs again for them."""
