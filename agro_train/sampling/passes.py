@@ -56,8 +56,8 @@ def by_length(lengths: Sequence[int], cost: int = COST) -> list[list[int]]:
 
 
 def joined(passes: Sequence[Pass], head: int, keep: bool) -> tuple[torch.Tensor, Any, torch.Tensor]:
-    """Logits, cache and mask of all texts in their order. The first `head` places of each row are `keep`-ed or left
-    out; what follows is padded on its left where it is shorter than the longest."""
+    """Logits, cache and mask of all texts in their order, without the first `head` places of each row, unless they are
+    to be kept; what follows is padded on its left where it is shorter than the longest."""
     import torch  # noqa: PLC0415
 
     start = head if keep else 0

@@ -21,6 +21,7 @@ print(result.version.examples().collect().height, result.complete, len(result.pr
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "way", ["a file", *(pytest.param(way, marks=pytest.mark.slow) for way in ("standard input", "-c"))]
 )

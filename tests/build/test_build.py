@@ -203,6 +203,7 @@ def test_readers_of_others_load_it(built: agro_data.Build, tmp_path: Path) -> No
     assert set(loaded["train"].column_names) == set(EXAMPLE)
 
 
+@pytest.mark.ci
 def test_fewer_than_asked_says_what_limits(tmp_path: Path) -> None:
     path = tmp_path / "tiny.sqlite"
     connection = sqlite3.connect(path)
@@ -217,6 +218,7 @@ def test_fewer_than_asked_says_what_limits(tmp_path: Path) -> None:
     assert "tiny" in result.version.manifest["selection"]["limiting"]
 
 
+@pytest.mark.ci
 def test_several_styles_share_one_sql(school: Path, tmp_path: Path) -> None:
     result = build_at(tmp_path, school, size=40, styles_per_sql=2)
     examples = result.version.examples().collect()

@@ -96,6 +96,7 @@ def test_explain_and_report(place: Path) -> None:
     assert example["sql"] in index["sql"]
 
 
+@pytest.mark.ci
 def test_preview_shows_rows_and_writes_nothing(place: Path) -> None:
     before = sorted(p.name for p in place.iterdir())
     done = agro("build", "--databases", "school.sqlite", "--preview", 5, "--json", cwd=place)
@@ -250,6 +251,7 @@ def test_a_reader_that_stops_early_sees_no_error(place: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("verb", "status"), [("versions out", 0), ("versions out --json", 0), ("databases .", 1)])
 def test_a_reader_that_leaves_does_not_change_how_a_verb_ends(
     verb: str, status: int, place: Path, tmp_path: Path

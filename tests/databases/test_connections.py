@@ -25,6 +25,8 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.opening import open_duckdb
 from agro_data.databases.sandbox import Sandbox
 
+pytestmark = pytest.mark.ci
+
 SHOP = """
 CREATE TABLE customer(id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
 CREATE TABLE sale(id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id));

@@ -165,6 +165,7 @@ ops:
     return config
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "command",
     [

@@ -33,6 +33,7 @@ def test_size_is_what_was_asked_or_all_there_is(
     assert not short or max(counts.values(), default=0) - min(short) <= 1
 
 
+@pytest.mark.ci
 @quick
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(questions: Make, random: object) -> None:

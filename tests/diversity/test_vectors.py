@@ -58,6 +58,7 @@ def test_structural_vectors_are_the_same_in_another_process(questions: Make, tmp
     assert outputs[0] == outputs[1]
 
 
+@pytest.mark.ci
 @needs_model
 def test_question_vectors_do_not_depend_on_the_order_of_rows(questions: Make, encoder: Encoder) -> None:
     frame = questions(150, 2)

@@ -54,6 +54,7 @@ def intents() -> list[Intent]:
     return list(islice(sample_intents(shop.profile(), seed=3), 1_000))
 
 
+@pytest.mark.ci
 def test_every_shape_is_sampled() -> None:
     many = islice(sample_intents(shop.profile(), seed=2), 2_000)  # the rarest has one in 300
     assert {i.shape for i in many} == set(get_args(Shape))

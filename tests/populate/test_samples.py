@@ -73,6 +73,7 @@ def test_measures_have_few_ties(name, rows):
     assert good >= 3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", SQLITE)
 def test_sqlite_keys_hold(name, folder):
     con = sqlite3.connect(folder / f"{name}.sqlite")

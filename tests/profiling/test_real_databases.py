@@ -16,7 +16,10 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 
 SPIDER = Path(__file__).resolve().parents[2] / "../shared/data/spider"
-pytestmark = pytest.mark.skipif(not SPIDER.is_dir(), reason="the Spider databases are not at hand")
+pytestmark = [
+    pytest.mark.ci,
+    pytest.mark.skipif(not SPIDER.is_dir(), reason="the Spider databases are not at hand"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ import agro_data
 from agro_data.config import STRUCTURAL
 from agro_data.records import EXAMPLE
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,6 +19,8 @@ from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.pipeline import prepare, run_stage
 from bench.scripted_server import ScriptedServer
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def model() -> Iterator[tuple[Model, str]]:

@@ -25,6 +25,8 @@ from agro_train.teach import make
 from agro_train.trajectories.acting import Attempts, Teacher, act
 from agro_train.trajectories.store import steps_of
 
+pytestmark = pytest.mark.ci
+
 Acted = Callable[..., tuple[pl.DataFrame, pl.DataFrame, Scripted]]
 
 NAMES = "SELECT name FROM school"

@@ -62,11 +62,12 @@ def test_a_run_that_was_interrupted_goes_on_alike(base: Path, tmp_path: Path) ->
     assert changed(whole.model, broken.model) == set()
 
 
-def test_grpo_leaves_them_as_they_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_grpo_leaves_them_as_they_are(tmp_path: Path, checkpointing: bool) -> None:
     corpus = make_corpus(tmp_path / "corpus")
     writer = make_writer(tmp_path / "writer", prompts_of(corpus))
     config = grpo_config(corpus, writer, tmp_path / "models")
-    run = train(replace(config, steps=1, learning_rate=1e-2, freeze=0.5))
+    run = train(replace(config, steps=1, learning_rate=1e-2, freeze=0.5, gradient_checkpointing=checkpointing))
     names = changed(writer, run.model)
     assert any(name.startswith("model.layers.1.") for name in names)
     assert not any(name.startswith(("model.layers.0.", "model.embed_tokens")) for name in names)

@@ -22,6 +22,7 @@ def learnt(module: Any, ids: torch.Tensor) -> tuple[float, list[torch.Tensor]]:
     return loss.item(), [weights.grad.clone() for weights in module.parameters() if weights.grad is not None]
 
 
+@pytest.mark.ci
 def test_losses_and_gradients_are_the_same_at_every_length(tmp_path: Path) -> None:
     plain = AutoModelForCausalLM.from_pretrained(make_tiny_model(tmp_path / "tiny")).train()
     fused = deepcopy(plain)

@@ -167,6 +167,7 @@ def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any],
     assert load(str(run.model), Path("unused")).framing == "chat"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_the_distance_from_the_model_before_grows(config: GrpoConfig, precision: str) -> None:
     lines = list(train(replace(config, steps=3, kl_every=1, learning_rate=1e-2, precision=precision)).metrics())
@@ -176,6 +177,7 @@ def test_the_distance_from_the_model_before_grows(config: GrpoConfig, precision:
     assert moved < 2
 
 
+@pytest.mark.ci
 def test_the_distance_is_looked_at_in_the_last_step_too(config: GrpoConfig) -> None:
     lines = train(replace(config, steps=4, kl_every=3, learning_rate=1e-2)).metrics()
     assert [place for place, line in enumerate(lines) if "kl" in line] == [0, 3]
@@ -268,6 +270,7 @@ def test_no_step_is_taken_while_a_gold_fails(writer: Path, config: GrpoConfig, t
     assert (selection["bad_golds"], selection["kept"]) == (2, 9)
 
 
+@pytest.mark.ci
 def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corpus: Version, tmp_path: Path) -> None:
     parent = train(replace(config, steps=1, name="first"))
     child = train(replace(config, steps=1, model="first"))

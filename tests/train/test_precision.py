@@ -31,6 +31,7 @@ def test_auto_is_what_is_faster_here(kind: str, expected: str, monkeypatch: pyte
     assert GrpoConfig().precision == "auto"
 
 
+@pytest.mark.ci
 def test_a_run_is_that_of_the_precision_it_was_settled_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine where `auto` means the same, it is the same run, and one that was stopped goes on."""
     corpus, model = make_split_corpus(tmp_path), make_tiny_model(tmp_path / "tiny")

@@ -95,6 +95,7 @@ def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sand
     assert others[::2] != others[1::2]
 
 
+@pytest.mark.ci
 def test_many_steps_never_exceed_the_turns(source: Source) -> None:
     step = {"name": "x", "intent": "Look.", "sql": MATCHED}
     row = example(1, steps=[step] * 9 + [{"name": "answer", "intent": "Answer.", "sql": GOLD}])
