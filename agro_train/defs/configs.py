@@ -50,16 +50,16 @@ class ColdStartModelConfig(dg.Config):
     freeze: float = Field(0.5, description=FREEZE)
     lora: int = Field(0, description="Rank of adapters; 0: none.")
     precision: Precision = Field("auto", description=PRECISION)
-    check_questions: int = Field(24, description="Questions whose answers are looked at in the end; 0: none.")
+    check_questions: int = Field(16, description="Questions whose answers are looked at in the end; 0: none.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 
 class GrpoModelConfig(dg.Config):
     """How the model learns from its own attempts."""
 
-    steps: int = Field(4, description="Steps of the optimiser.")
-    prompts: int = Field(16, description="Questions to learn from: the model solves them now and then.")
-    candidates: int = Field(32, description="Questions that are tried to find them, at most.")
+    steps: int = Field(3, description="Steps of the optimiser.")
+    prompts: int = Field(12, description="Questions to learn from: the model solves them now and then.")
+    candidates: int = Field(24, description="Questions that are tried to find them, at most.")
     select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
     prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
     group: int = Field(4, description="Attempts at each question of a step.")
