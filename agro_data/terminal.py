@@ -242,7 +242,7 @@ def run(command: click.Command) -> None:
         error.show()
         sys.exit(CANNOT_START)
     except BrokenPipeError:  # by the last flush: all is done
-        unread(sys.stdout)
+        pass
     except ShardsLost as error:
         tell(str(error).splitlines(), "red")
         sys.exit(FAILED_SOME)

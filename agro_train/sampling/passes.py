@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agro_train.language_model.attention import attends_behind
-from agro_train.sampling.reading import Heads, as_cache, grows, read
+from agro_train.sampling.reading import Heads, as_cache, grows, read, without_first
 
 if TYPE_CHECKING:
     import torch
@@ -63,9 +63,8 @@ def joined(passes: Sequence[Pass], head: int, keep: bool) -> tuple[torch.Tensor,
     start = head if keep else 0
     first = passes[0]
     if len(passes) == 1:
-        for layer in first.cache.layers if head > start else ():
-            layer.keys, layer.values = layer.keys[:, :, head:], layer.values[:, :, head:]
-        return first.logits, first.cache, first.mask[:, head - start :]
+        kept = (first.cache, first.mask) if keep else without_first(first.cache, first.mask, head)
+        return first.logits, *kept
     longest = max(one.mask.shape[1] for one in passes) - head
     texts = sum(len(one.rows) for one in passes)
 

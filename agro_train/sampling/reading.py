@@ -34,8 +34,8 @@ class Heads:
         return 0 if self.mask is None else self.mask.shape[1]
 
     def beginnings(self) -> Beginnings | None:
-        """Them, to attend behind."""
-        if self.cache is None or self.mask is None or not grows(self.cache):
+        """Them, to attend behind, where layers grow."""
+        if self.cache is None or self.mask is None:
             return None
         return Beginnings(states(self.cache), self.mask, self.of)
 
@@ -100,6 +100,13 @@ def taken(cache: Any, mask: torch.Tensor, rows: Sequence[int]) -> tuple[Any, tor
     keep = mask.new_tensor(rows)
     cache.batch_select_indices(keep)
     return cache, mask[keep]
+
+
+def without_first(cache: Any, mask: torch.Tensor, places: int) -> tuple[Any, torch.Tensor]:
+    """A cache and its mask without their first `places`."""
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[:, :, places:], layer.values[:, :, places:]
+    return cache, mask[:, places:]
 
 
 def grows(cache: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agro_train.language_model.shared_prefix import Beginnings, behind, layers_that_attend
 from agro_train.sampling.passes import joined, read_behind
 from agro_train.sampling.prefix_cache import Remembered
-from agro_train.sampling.reading import grows, read_heads, states, taken
+from agro_train.sampling.reading import grows, read_heads, states, taken, without_first
 
 if TYPE_CHECKING:
     import torch
@@ -49,21 +49,21 @@ class Rows:
         texts = [*index]
         with layers_that_attend() as attending:
             heads = read_heads(module, texts, pad, remembered)
-            begun = heads.beginnings() if share else None
             rests = [text[cut:] for text, cut in zip(texts, heads.cuts, strict=True)]
             passes = read_behind(module, rests, pad, heads)
-        if begun is not None and attending != {*range(len(begun.layers))}:
-            begun = None
+        first = passes[0].cache
+        share = share and grows(first) and attending == {*range(len(first.layers))}
+        begun = heads.beginnings() if share else None
         logits, cache, mask = joined(passes, heads.length, keep=begun is None)
         if remembered and grows(cache):
             remembered.add(texts, heads.texts, heads.cuts, states(cache))
         places = [index[tuple(prefix)] for prefix in prefixes]
         if begun is not None:
             begun = begun.taken(places)
-        elif share and grows(cache) and mask.shape[1] > 1 and attending == {*range(len(cache.layers))}:
-            first = mask[:, :-1]  # whole texts, but for their last tokens
-            begun = Beginnings(states(cache, first.shape[1]), first, [*range(len(index))]).taken(places)
-            cache, mask = _behind(cache, mask, first.shape[1])
+        elif share and mask.shape[1] > 1:
+            whole = mask[:, :-1]  # whole texts, but for their last tokens
+            begun = Beginnings(states(cache, whole.shape[1]), whole, [*range(len(index))]).taken(places)
+            cache, mask = without_first(cache, mask, whole.shape[1])
         cache, mask = taken(cache, mask, places)
         make_room(cache)
         return cls(module, logits[places], cache, mask, begun)
@@ -93,13 +93,6 @@ class Rows:
             )
         self.logits, self.cache = out.logits[:, -1], out.past_key_values
         return places
-
-
-def _behind(cache: Any, mask: torch.Tensor, places: int) -> tuple[Any, torch.Tensor]:
-    """A cache and its mask without their first `places`."""
-    for layer in cache.layers:
-        layer.keys, layer.values = layer.keys[:, :, places:], layer.values[:, :, places:]
-    return cache, mask[:, places:]
 
 
 def seats(parents: Sequence[int]) -> list[int]:

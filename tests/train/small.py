@@ -23,6 +23,7 @@ from agro_train.language_model.loading import load
 from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.questions import PLAIN, PromptFormat, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.store import Draft
 from agro_train.sampling.types import Sampled
 
 COLUMNS = {
@@ -168,6 +169,12 @@ def _row(number: int, question: str, sql: str) -> dict[str, Any]:
         "alternatives": [],
         "instances": ["school/other.sqlite"],
     }
+
+
+def draft(folder: Path) -> Draft:
+    """A run that is begun, in `folder`."""
+    folder.mkdir(exist_ok=True)
+    return Draft(folder, "0" * 64)
 
 
 def make_writer(

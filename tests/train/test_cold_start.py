@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
-from train.small import TUNING, cold_start_config, make_split_corpus
+from train.small import TUNING, cold_start_config, draft, make_split_corpus
 from train.tiny import make_tiny_model, oddly_sampled
 from transformers import AutoModelForCausalLM
 
@@ -27,7 +27,7 @@ from agro_train.language_model.loading import LanguageModel, load_tokenizer
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
-from agro_train.runs.store import Draft, read_metrics, runs_of
+from agro_train.runs.store import read_metrics, runs_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.trajectories.config import TeacherKind
 from agro_train.trajectories.material import drop_long, encode_rows
@@ -44,11 +44,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(tmp_path: Path, base: Path) -> ColdStartConfig:
     return cold_start_config(make_split_corpus(tmp_path), base)
-
-
-def draft(folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return Draft(folder, "0" * 64)
 
 
 def weights(path: Path) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.small import TUNING, grpo_config, make_corpus, make_writer, prompts_of
+from train.small import TUNING, draft, grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_model, make_tiny_other
 from transformers import AutoModelForCausalLM
 
@@ -16,7 +16,6 @@ from agro_train.grpo import train
 from agro_train.language_model.freezing import freeze
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
-from agro_train.runs.store import Draft
 
 EXAMPLES = [Example([1, 5 + number, 9, 10, 11, 2], [0, 0, 1, 1, 1, 1]) for number in range(8)]
 GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4}
@@ -25,11 +24,6 @@ GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4}
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(tmp_path_factory.mktemp("base"))
-
-
-def draft(folder: Path) -> Draft:
-    folder.mkdir()
-    return Draft(folder, "0" * 64)
 
 
 def changed(before: Path, after: Path) -> set[str]:

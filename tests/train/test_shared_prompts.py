@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from train.small import TUNING as ONE_BY_ONE
+from train.small import draft
 from train.tiny import make_tiny_model
 
 from agro_train.finetuning.fine_tune import fine_tune
@@ -27,7 +28,7 @@ from agro_train.language_model.shared_prompts import (
     shared_length,
 )
 from agro_train.language_model.tokens import IGNORED, Example
-from agro_train.runs.store import Draft, read_metrics
+from agro_train.runs.store import read_metrics
 
 MOST = 4
 SHARED = 0
@@ -178,11 +179,6 @@ def test_the_schedule_is_that_of_its_seed_and_other_in_each_epoch() -> None:
 
 
 TUNING = replace(ONE_BY_ONE, epochs=2.0, batch=6, micro_batch=3, save_every=1, share_prompts=True)
-
-
-def draft(folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return Draft(folder, "0" * 64)
 
 
 def losses(folder: Path) -> list[float]:
