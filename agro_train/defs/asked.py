@@ -52,7 +52,7 @@ def evaluations(
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(context, place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
     further = settings_of(config, *ASKED, idle=IDLE_IN_EVALUATION)
-    common = (_as_trained(cold_start, grpo) | further) | {
+    common = (as_trained(cold_start, grpo) | further) | {
         "models": models,
         "models_root": str(training.models_root),
         "cache": str(place.cache),
@@ -68,7 +68,7 @@ def evaluations(
     ]
 
 
-def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
+def as_trained(*runs: ModelRun | None) -> dict[str, Any]:
     """How schemas are read and how much may be written, so that all are held to what the model trained last is: a turn
     is as long as those that it learnt from its attempts at, or as a turn of any model without such."""
     made = [run for run in runs if run is not None]

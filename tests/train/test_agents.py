@@ -15,6 +15,7 @@ from agro_data.models import fastest_precision
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.opening import open_agent
+from agro_train.defs.asked import as_trained
 from agro_train.language_model.loading import load
 from agro_train.questions import Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
@@ -90,6 +91,13 @@ def test_what_a_run_could_write_it_may_write(place: Path, tmp_path: Path) -> Non
     assert (found.limits.turn, found.limits.rollout, found.limits.turns) == (512, 768, 3)
     wider = open_agent("small", tmp_path, place / "cache", limits=Limits(100, 3_000, 9))
     assert (wider.limits.turn, wider.limits.rollout, wider.limits.turns) == (512, 3_000, 3)
+
+
+def test_an_evaluation_writes_turns_as_long_as_those_that_were_learnt_from_last(place: Path, tmp_path: Path) -> None:
+    cold_start = trained(tmp_path / "cold", place / "tiny", config={"turns": 3})
+    grpo = trained(tmp_path / "grpo", place / "tiny", config={"turns": 3, "turn_tokens": 160})
+    assert as_trained(cold_start, None)["turn_tokens"] == Limits().turn
+    assert as_trained(cold_start, grpo)["turn_tokens"] == 160
 
 
 def test_a_model_is_refused_on_what_it_was_trained_on_by_content(questions: Questions) -> None:
