@@ -1,15 +1,11 @@
-"""Language models as torch modules: found by name, unpacked once where a package carries them, loaded for this machine.
+"""Language models as torch modules: found by name, loaded for this machine.
 
 Imports torch and transformers when called, never when imported.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
 from agro_data.hashing import file_hash, stable_hash
-from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, fastest_precision, find_model
+from agro_data.models import DEFAULT_WRITER, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
+from agro_train.language_model.packaged import unpacked
 from agro_train.language_model.tokens import encode_prompt, unsaid
 
 if TYPE_CHECKING:
@@ -59,7 +56,7 @@ def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:
     Raises `ModelMissing`, which says where it looked and what to do.
     """
     found = find_model(name, like=DEFAULT_WRITER, network=network)
-    return found.path if found.gguf is None else _unpacked(found, found.gguf, cache)
+    return found.path if found.gguf is None else unpacked(found, found.gguf, cache)
 
 
 def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype: str = "float32") -> LanguageModel:
@@ -247,40 +244,3 @@ def model_hash(folder: Path) -> str:
         raise ModelMissing(f"{folder} holds no weights (*.safetensors)")
     digests = [file_hash(path) for path in weights]
     return digests[0] if len(digests) == 1 else stable_hash(digests)
-
-
-def _unpacked(found: FoundModel, file: Path, cache: Path) -> Path:
-    """transformers loads a GGUF dense but marks it quantised, so that it can be neither trained nor saved: said here
-    to be what it is, once, as safetensors."""
-    from torch import float32  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig  # noqa: PLC0415
-
-    target = cache / "models" / f"{found.name.replace('/', '--')}-{file_hash(file)[:16]}"
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target.parent))
-    try:
-        module = AutoModelForCausalLM.from_pretrained(found.path, gguf_file=file.name, dtype=float32)
-        del module.config.quantization_config
-        module.hf_quantizer, module.is_quantized, module.quantization_method = None, False, None
-        end = module.config.eos_token_id
-        module.generation_config = GenerationConfig(eos_token_id=end, pad_token_id=end)
-        module.save_pretrained(draft)
-        tokenizer = AutoTokenizer.from_pretrained(found.path, gguf_file=file.name)
-        tokenizer.eos_token = tokenizer.pad_token = tokenizer.convert_ids_to_tokens(end)  # the file names another
-        tokenizer.save_pretrained(draft)
-        _drop_gguf(draft / "config.json")
-        os.replace(draft, target)
-    except OSError:
-        if not target.is_dir():  # another process was not there first
-            raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return target
-
-
-def _drop_gguf(config: Path) -> None:
-    facts = json.loads(config.read_text(encoding="utf-8"))
-    facts.pop("quantization_config", None)
-    config.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
