@@ -26,7 +26,7 @@ PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is f
 class TrajectoriesConfig(dg.Config):
     """What the cold start learns from. The defaults suit two CPU cores."""
 
-    examples: int = Field(200, description="Trajectories, chosen for their diversity.")
+    examples: int = Field(180, description="Trajectories, chosen for their diversity.")
     pool: float = Field(1.5, description="How many times as many are made to choose from.")
     selection: Selection = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
@@ -63,6 +63,7 @@ class GrpoModelConfig(dg.Config):
     select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
     prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
     group: int = Field(4, description="Attempts at each question of a step.")
+    rollout_tokens: int = Field(320, description="Tokens after its prompt that an attempt may have, observations too.")
     micro_batch: int = Field(8, description="Attempts that go through the model together.")
     learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
     reward: PresetName = Field(
@@ -83,7 +84,7 @@ class ModelEvaluationConfig(dg.Config):
     """
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the others are compared with the first.")
-    limit: int = Field(96, description="Questions of each set at most, spread over it; 0: all.")
+    limit: int = Field(80, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
