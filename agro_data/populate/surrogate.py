@@ -235,5 +235,7 @@ def largest(declared_type: str, kind: Kind) -> float:
     text = declared_type.upper().replace(" ", "")
     sized = re.fullmatch(r"(?:DECIMAL|NUMERIC|DEC)\((\d+)(?:,(\d+))?\)", text)
     if sized:
-        return int(10 ** (int(sized[1]) - int(sized[2] or 0))) - 1
+        scale = int(sized[2] or 0)
+        end = int(10 ** (int(sized[1]) - scale))
+        return end - 10.0**-scale if scale and end < 2**40 else end - 1  # 9.99, where a float is as exact
     return _WHOLE_LIMITS.get(text, 2**31 - 1 if kind == "integer" else math.inf)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from sqlglot import parse_one
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.values import above, holds, later_that_day
+from agro_data.populate.instances.values import above, beyond, holds, later_that_day
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec
-from agro_data.profiling.profile import Kind
+from agro_data.profiling.profile import ColumnProfile, Kind
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,9 @@ from agro_data.profiling.profile import Kind
         ("TIMESTAMP", "datetime", "2019-02-28 10:00:00", True),
         ("DECIMAL(6,4)", "real", 120.0, False),
         ("DECIMAL(6,4)", "real", 12.5, True),
+        ("DECIMAL(6,4)", "real", 99.75, True),
+        ("DECIMAL(3,3)", "real", 0.999, True),
+        ("DECIMAL(3,3)", "real", 1.0, False),
         ("TINYINT", "integer", 300, False),
         ("UBIGINT", "integer", -2, False),
         ("UTINYINT", "integer", 7, True),
@@ -38,6 +43,23 @@ from agro_data.profiling.profile import Kind
 )
 def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
     assert holds(value, ColumnSpec("c", declared, kind, typed=True)) == held
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "low", "high"),
+    [("DECIMAL(3,3)", "real", -0.25, 0.5), ("DECIMAL(4,2)", "real", 1.5, 60.25), ("UTINYINT", "integer", 3, 250)],
+)
+def test_past_the_source_lies_what_the_column_still_holds(declared: str, kind: Kind, low: float, high: float) -> None:
+    """Steps of fifty and more leave a narrow type, and a row with such a value costs a file of DuckDB."""
+    spec = ColumnSpec("c", declared, kind, typed=True)
+    seen = ColumnProfile("c", declared, kind, "measure", "c", distinct=2, minimum=low, maximum=high)
+    for seed in range(20):
+        above_all, below_all = (beyond(spec, seen, upper, Random(seed)) for upper in (True, False))
+        assert isinstance(above_all, int | float)
+        assert isinstance(below_all, int | float)
+        assert below_all < low < high < above_all
+        assert holds(above_all, spec)
+        assert holds(below_all, spec)
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,14 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
     if isinstance(value, int | float):
         if column.kind == "boolean":
             return value in (0, 1)
-        if column.kind == "integer" and value < 0 and column.declared_type.upper().startswith("U"):
-            return False  # UBIGINT and its like
+        if value < 0 and _unsigned(column):
+            return False
         return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
     return column.kind == "blob"
+
+
+def _unsigned(column: ColumnSpec) -> bool:
+    return column.kind == "integer" and column.declared_type.upper().startswith("U")  # UBIGINT and its like
 
 
 def _reads(reader: Callable[[str], object], value: str) -> bool:
@@ -141,7 +145,8 @@ def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.
     step = rng.randint(50, 1000)
     if numbers or (not known and column.kind in ("integer", "real")):
         end = (max(numbers) if upper else min(numbers)) if numbers else 1
-        return fit(end + step if upper else end - step, column)
+        far = end + step if upper else end - step
+        return fit(far if holds(far, column) else _halfway(end, column, upper), column)
     texts = [value for value in known if isinstance(value, str)]
     if texts and all(_WHOLE.fullmatch(value) for value in texts):
         width = max(len(value) for value in texts)
@@ -150,6 +155,14 @@ def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.
         day = date(2090 if upper else 1910, 1, 1) + timedelta(days=step)
         return day.isoformat() + (" 00:00:00" if column.kind == "datetime" else "")
     return f"zz {rng.choice(WORDS)}" if upper else f" {rng.choice(WORDS)}"
+
+
+def _halfway(value: float, column: ColumnSpec, upper: bool) -> float:
+    """Between a number and the largest, or smallest, that the column's type holds."""
+    most = largest(column.declared_type, column.kind)
+    end = most if upper else 0 if _unsigned(column) else -most
+    found = (value + end) / 2
+    return int(found) if column.kind == "integer" else round(found, decimals(column.declared_type) or 0)
 
 
 def like(pattern: str, rng: random.Random) -> str:
