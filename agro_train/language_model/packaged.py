@@ -30,7 +30,7 @@ def unpacked(found: FoundModel, file: Path, store: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target.parent))
     try:
-        with _parsed_once():
+        with parsed_once():
             _unpack(found.path, file.name, draft)
         os.replace(draft, target)
     except OSError:
@@ -58,9 +58,9 @@ def _unpack(folder: Path, name: str, draft: Path) -> None:
 
 
 @contextmanager
-def _parsed_once() -> Iterator[None]:
+def parsed_once() -> Iterator[None]:
     """transformers parses a file anew for its config, its weights and twice for its tokenizer, and looks up the names
-    of tensors anew for each module: a minute on two slow cores, in which nothing changes."""
+    of tensors anew for each module: half a minute on two slow cores, in which nothing changes."""
     import gguf  # noqa: PLC0415
 
     slow = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
