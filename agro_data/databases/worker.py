@@ -23,6 +23,7 @@ import struct
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic, sleep
@@ -54,10 +55,10 @@ def main() -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write then fails with EFBIG
     page = mmap.mmap(page_file, PAGE_SIZE)
     connection = Connection(pipe)
-    try:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent has closed the pipe or is gone
         _serve(connection, page)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the parent has closed the pipe or is gone
+    connection.close()
+    os._exit(0)  # DuckDB's library would list on standard error what Python still holds of it
 
 
 def end_with(parent: int) -> None:

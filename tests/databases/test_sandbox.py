@@ -275,6 +275,28 @@ def alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+def test_a_worker_that_is_left_alone_ends_without_a_word(tmp_path: Path) -> None:
+    """DuckDB's library lists on standard error what Python still holds of it at the end."""
+    program = (
+        "import os, pathlib, sys\n"
+        "from agro_data.databases.sandbox import Sandbox\n"
+        "from agro_data.databases.types import Database, Limits\n"
+        "pool = Sandbox(limits=Limits(seconds=60))\n"
+        "database = Database('db', 'duckdb', 'duckdb', pathlib.Path(sys.argv[1]), '', '')\n"
+        "assert pool.run(database, ['SELECT 1'])[0].ok\n"
+        "os._exit(0)\n"
+    )
+    ended = subprocess.run(  # waits until the worker, too, has let go of standard error
+        [sys.executable, "-c", program, str(duckdb_file(tmp_path / "db.duckdb"))],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )
+    assert ended.stderr == ""
+
+
 def test_many_databases_and_workers_keep_the_order(tmp_path: Path) -> None:
     databases: list[Database] = []
     for number in range(12):
