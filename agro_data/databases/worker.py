@@ -57,7 +57,6 @@ def main() -> None:
     connection = Connection(pipe)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent has closed the pipe or is gone
         _serve(connection, page)
-    connection.close()
     os._exit(0)  # DuckDB's library would list on standard error what Python still holds of it
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from agro_data.databases.quoting import quoted
@@ -209,10 +210,18 @@ def _hint(table: TableProfile, column: ColumnProfile, spec: TableSpec, count: in
     )
     maker = hint.maker
     if isinstance(maker, Number):
-        high = min(maker.high, largest(place.declared_type, place.kind))
         decimals = 0 if column.integral else maker.decimals
-        hint = replace(hint, maker=replace(maker, low=min(maker.low, high), high=high, decimals=decimals))
+        high = min(maker.high, _largest_rounded(place, decimals))
+        low = maker.low if maker.low < high else min(0, high)
+        hint = replace(hint, maker=replace(maker, low=low, high=high, decimals=decimals))
     return hint
+
+
+def _largest_rounded(column: ColumnSpec, digits: int) -> float:
+    """The largest number of so many digits behind the point that a column holds: a number that is rounded above it
+    would cost the file."""
+    most = largest(column.declared_type, column.kind)
+    return math.floor(most * 10**digits) / 10**digits if isinstance(most, float) and math.isfinite(most) else most
 
 
 def _null_share(column: ColumnProfile) -> float:
@@ -230,6 +239,7 @@ def _rounded(count: int) -> int:
     return round(count / step) * step
 
 
+@cache
 def largest(declared_type: str, kind: Kind) -> float:
     """The largest number that a declared type holds."""
     text = declared_type.upper().replace(" ", "")
@@ -239,3 +249,9 @@ def largest(declared_type: str, kind: Kind) -> float:
         end = int(10 ** (int(sized[1]) - scale))
         return end - 10.0**-scale if scale and end < 2**40 else end - 1  # 9.99, where a float is as exact
     return _WHOLE_LIMITS.get(text, 2**31 - 1 if kind == "integer" else math.inf)
+
+
+def smallest(declared_type: str, kind: Kind) -> float:
+    """The smallest number that a declared type holds."""
+    unsigned = kind == "integer" and declared_type.upper().startswith("U")  # UBIGINT and its like
+    return 0 if unsigned else -largest(declared_type, kind)

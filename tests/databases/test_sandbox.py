@@ -25,7 +25,9 @@ from agro_data.databases.sandbox import Sandbox, _State, _Worker, end_own_sandbo
 from agro_data.databases.types import Database, Limits
 from agro_data.databases.worker import show, shown
 
-SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT / "../shared/data"
+OURS_IMPORTABLE = {**os.environ, "PYTHONPATH": str(ROOT)}
 # One operation of the engine: nothing inside the process interrupts it.
 HOG = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(1000000)) || '1')"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -254,7 +256,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", program, str(database.path)],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env=OURS_IMPORTABLE,
     ) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
@@ -292,7 +294,7 @@ def test_a_worker_that_is_left_alone_ends_without_a_word(tmp_path: Path) -> None
         text=True,
         timeout=60,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env=OURS_IMPORTABLE,
     )
     assert ended.stderr == ""
 
@@ -379,7 +381,7 @@ def test_a_worker_imports_next_to_nothing() -> None:
         "import sys; import agro_data.databases.worker;"
         "print([m for m in ('duckdb', 'polars', 'sqlglot', 'numpy', 'dagster', 'torch') if m in sys.modules])"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    environment = OURS_IMPORTABLE
     output = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
     ).stdout

@@ -147,6 +147,29 @@ def test_duckdb_has_the_types(tmp_path):
     con.close()
 
 
+def test_what_is_rounded_stays_within_a_narrow_decimal(tmp_path):
+    """Else the engine refuses the row, and there is no database."""
+    narrow = TableProfile(
+        name="assay",
+        rows=50,
+        singular="assay",
+        plural="assays",
+        columns=(
+            column("id", "INTEGER", "integer", "identifier", nullable=False, distinct=50, unique=True),
+            column("purity", "DECIMAL(3,3)", "real", "measure", distinct=40),
+            column("yield", "DECIMAL(4,2)", "real", "measure", distinct=40, integral=True),
+            column("level", "DECIMAL(2,2)", "real", "measure", distinct=1, integral=True),
+        ),
+        primary_key=("id",),
+    )
+    path = build_surrogate(profile("duckdb", (narrow,)), tmp_path / "firm.duckdb", 5)
+    with duckdb.connect(str(path), read_only=True) as con:
+        counted = con.execute("SELECT COUNT(DISTINCT purity), COUNT(DISTINCT yield), MAX(level) FROM assay").fetchone()
+    assert counted[0] > 5
+    assert counted[1] > 5
+    assert counted[2] == 0
+
+
 def test_numbers_of_any_length_are_numbers(tmp_path):
     odd = TableProfile(
         name="ledger",

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import ColumnSpec
-from agro_data.populate.surrogate import largest
+from agro_data.populate.surrogate import largest, smallest
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.profiling.statistics import UUID_FORM, is_uuid
 
@@ -62,14 +62,9 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
     if isinstance(value, int | float):
         if column.kind == "boolean":
             return value in (0, 1)
-        if value < 0 and _unsigned(column):
-            return False
-        return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
+        least, most = (end(column.declared_type, column.kind) for end in (smallest, largest))
+        return column.kind in ("integer", "real") and least <= value <= most
     return column.kind == "blob"
-
-
-def _unsigned(column: ColumnSpec) -> bool:
-    return column.kind == "integer" and column.declared_type.upper().startswith("U")  # UBIGINT and its like
 
 
 def _reads(reader: Callable[[str], object], value: str) -> bool:
@@ -146,7 +141,8 @@ def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.
     if numbers or (not known and column.kind in ("integer", "real")):
         end = (max(numbers) if upper else min(numbers)) if numbers else 1
         far = end + step if upper else end - step
-        return fit(far if holds(far, column) else _halfway(end, column, upper), column)
+        leaves = column.kind in ("integer", "real") and not holds(far, column)
+        return fit(_halfway(end, column, upper) if leaves else far, column)
     texts = [value for value in known if isinstance(value, str)]
     if texts and all(_WHOLE.fullmatch(value) for value in texts):
         width = max(len(value) for value in texts)
@@ -159,9 +155,8 @@ def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.
 
 def _halfway(value: float, column: ColumnSpec, upper: bool) -> float:
     """Between a number and the largest, or smallest, that the column's type holds."""
-    most = largest(column.declared_type, column.kind)
-    end = most if upper else 0 if _unsigned(column) else -most
-    found = (value + end) / 2
+    end = largest if upper else smallest
+    found = (value + end(column.declared_type, column.kind)) / 2
     return int(found) if column.kind == "integer" else round(found, decimals(column.declared_type) or 0)
 
 
