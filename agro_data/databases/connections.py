@@ -22,6 +22,7 @@ from typing import Protocol
 import duckdb
 
 from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
+from agro_data.databases.collations import duckdb_collations, sqlite_collations
 from agro_data.databases.data_files import data_tables
 from agro_data.databases.errors import DatabaseError, discreet_line, interruptible
 from agro_data.databases.opening import (
@@ -48,12 +49,15 @@ _LATE = "a statement takes too long, as of a view that runs without end"
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """`primary_key_position` counts from 1; 0 is no part of the primary key."""
+    """`primary_key_position` counts from 1; 0 is no part of the primary key. `collation`: by which its texts compare
+    where it is not byte by byte; views tell none.
+    """
 
     name: str
     declared_type: str
     not_null: bool = False
     primary_key_position: int = 0
+    collation: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,12 @@ class SqliteConnection:
             raise DatabaseError(f"{self._db_id}: no columns")
         if unreadable := [column for column, *_ in listed if isinstance(column, bytes)]:
             raise DatabaseError(f"{self._db_id}: a column name is not valid UTF-8: {unreadable[0]!r}")
+        made = self.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+        collations = sqlite_collations(_text(made[0][0])) if made else {}
         columns = tuple(
-            ColumnInfo(str(column), _text(declared), bool(not_null), int(position or 0))
+            ColumnInfo(
+                str(column), _text(declared), bool(not_null), int(position or 0), collations.get(str(column), "")
+            )
             for column, declared, not_null, position in listed
         )
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
@@ -314,6 +322,10 @@ class DuckdbConnection:
                WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index""",
             place,
         )
+        made = self.execute(
+            "SELECT sql FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?", place
+        )
+        collations = duckdb_collations(_text(made[0][0])) if made else {}
         written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
         keys = [
             (kind, tuple(written.get(folded(column), column) for column in _names(columns)), parent, _names(ref))
@@ -329,6 +341,7 @@ class DuckdbConnection:
                     _text(declared),
                     not nullable,
                     primary.index(str(column)) + 1 if str(column) in primary else 0,
+                    collations.get(str(column), ""),
                 )
                 for column, declared, nullable in described
             ),

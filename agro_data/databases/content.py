@@ -157,4 +157,5 @@ def _rows_sum(
 
 
 def _cell(column: str) -> str:
-    return f"CASE WHEN {column} IS NULL THEN 'n' ELSE concat(strlen({column}::VARCHAR), ':', {column}::VARCHAR) END"
+    text = f"{column}::VARCHAR COLLATE C"  # texts of two collations cannot be joined
+    return f"CASE WHEN {column} IS NULL THEN 'n' ELSE concat(strlen({text}), ':', {text}) END"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
+from agro_data.databases.collations import sqlite_collations
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ForeignKey, Kind
 
@@ -25,13 +26,16 @@ class PopulateError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others."""
+    """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`:
+    by which its texts compare, where it is not byte by byte.
+    """
 
     name: str
     declared_type: str
     kind: Kind
     nullable: bool = True
     typed: bool = False
+    collation: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def read_ddl(name: str, ddl: str) -> Schema:
 
 
 def _read_table(con: sqlite3.Connection, table: str) -> TableSpec:
+    [(made,)] = con.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+    collations = sqlite_collations(made)
     info = con.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (table,)).fetchall()
     unique = []
     indexes = con.execute("SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq DESC", (table,))
@@ -136,7 +142,13 @@ def _read_table(con: sqlite3.Connection, table: str) -> TableSpec:
     return TableSpec(
         name=table,
         columns=tuple(
-            ColumnSpec(column, declared, kind_of(declared), nullable=not (notnull or pk))
+            ColumnSpec(
+                column,
+                declared,
+                kind_of(declared),
+                nullable=not (notnull or pk),
+                collation=collations.get(column, ""),
+            )
             for column, declared, notnull, pk in info
         ),
         primary_key=tuple(row[0] for row in sorted((r for r in info if r[3]), key=lambda r: r[3])),

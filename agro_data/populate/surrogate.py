@@ -117,7 +117,8 @@ def _column(column: ColumnProfile, in_key: bool, dialect: Dialect) -> ColumnSpec
     kind = column.kind
     if dialect == "duckdb" and kind_of(declared) != "text":
         kind = kind_of(declared)  # DuckDB holds its columns to their types, SQLite does not
-    return ColumnSpec(column.name, declared, kind, nullable=column.nullable and not in_key)
+    nullable = column.nullable and not in_key
+    return ColumnSpec(column.name, declared, kind, nullable, collation=column.collation if kind == "text" else "")
 
 
 def is_text_instead(declared: str, dialect: Dialect) -> bool:
@@ -133,9 +134,7 @@ def _ddl(schema: Schema, dialect: Dialect) -> str:
     statements = []
     for name in order.tables:
         table = schema.by_name[name]
-        lines = [
-            f"{quoted(c.name)} {c.declared_type}".rstrip() + ("" if c.nullable else " NOT NULL") for c in table.columns
-        ]
+        lines = [_column_ddl(column) for column in table.columns]
         if table.primary_key:
             lines.append(f"PRIMARY KEY ({_names(table.primary_key)})")
         lines += [f"UNIQUE ({_names(key)})" for key in table.unique_keys]
@@ -146,6 +145,12 @@ def _ddl(schema: Schema, dialect: Dialect) -> str:
         ]
         statements.append(f"CREATE TABLE {quoted(name)} (\n    " + ",\n    ".join(lines) + "\n);")
     return "\n\n".join(statements) + "\n"
+
+
+def _column_ddl(column: ColumnSpec) -> str:
+    collation = f"COLLATE {column.collation}" if column.collation else ""
+    constraint = "" if column.nullable else "NOT NULL"
+    return " ".join(filter(None, (quoted(column.name), column.declared_type, collation, constraint)))
 
 
 def _may_be_declared(key: ForeignKey, schema: Schema, dialect: Dialect) -> bool:

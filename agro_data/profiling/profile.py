@@ -48,6 +48,7 @@ class ColumnProfile:
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
     hidden: bool = False
+    collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
 
     @property
     def has_values(self) -> bool:

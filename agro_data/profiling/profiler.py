@@ -430,4 +430,5 @@ def _column_profile(
         named=name in names.given,
         codes=known.codes,
         unit=known.unit or unit_of(words),
+        collation=info.collation,
     )

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import duckdb
 
+from agro_data.databases.collations import sqlite_collations
 from agro_data.databases.data_files import data_files
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.engine import READ_ONLY, attaching
@@ -161,10 +162,12 @@ def _copy_sqlite_table(
 ) -> None:
     described = connection.execute("SELECT name, type, pk FROM pragma_table_xinfo(?, 'old') WHERE hidden <> 1", (name,))
     columns = described.fetchall()
-    collations = _collations(connection, name, [column for column, _, _ in columns])
+    [(made,)] = connection.execute("SELECT sql FROM old.sqlite_master WHERE name = ?", (name,))
+    collations = sqlite_collations(made)
     rows = connection.execute(f"SELECT COUNT(*) FROM old.{quoted(name)}").fetchone()[0]
     definitions = (
-        f"{quoted(column)} {_sqlite_type(declared)} {collations.get(column, '')}" for column, declared, _ in columns
+        f"{quoted(column)} {_sqlite_type(declared)} COLLATE {collations.get(column, 'BINARY')}"
+        for column, declared, _ in columns
     )
     connection.execute(f"CREATE TABLE main.{quoted(name)} ({', '.join(definitions)}){' STRICT' if strict else ''}")
     order, kept = random.Random(seed), random.Random(f"{name}:{rows}")  # both copies of a sample hold the same rows
@@ -188,23 +191,6 @@ def _sqlite_type(declared: str) -> str:
     """A declared type as DDL takes it: one of odd characters is quoted."""
     plain = all(part.isalnum() or part in "_(), " for part in declared)
     return declared if plain else quoted(declared)
-
-
-def _collations(connection: sqlite3.Connection, table: str, columns: list[str]) -> dict[str, str]:
-    """COLLATE clauses of a table's columns. SQLite tells them of index columns only: a scratch twin gets indexes."""
-    (sql,) = connection.execute("SELECT sql FROM old.sqlite_master WHERE name = ?", (table,)).fetchone()
-    if "collate" not in sql.lower():
-        return {}
-    found: dict[str, str] = {}
-    with closing(sqlite3.connect(":memory:")) as scratch:
-        scratch.execute(sql)
-        for number, column in enumerate(columns):
-            scratch.execute(f"CREATE INDEX agro_{number} ON {quoted(table)} ({quoted(column)})")
-            (collation,) = scratch.execute(
-                "SELECT coll FROM pragma_index_xinfo(?) WHERE seqno = 0", (f"agro_{number}",)
-            ).fetchone()
-            found[column] = f"COLLATE {quoted(collation)}"
-    return found
 
 
 # --- DuckDB ------------------------------------------------------------------------------------------------------

@@ -250,3 +250,16 @@ def test_a_database_that_changes_while_it_is_graded_is_told_and_not_remembered(p
     again = evaluate([asked("chess", OLD, wrong)], place / "db", cache=place / "cache")
     assert [v.score for v in again.verdicts] == [0]
     assert not again.problems
+
+
+@pytest.mark.parametrize(("collation", "score"), [("COLLATE NOCASE", 1.0), ("", 0.0)])
+def test_instances_compare_texts_as_their_database_does(tmp_path: Path, collation: str, score: float) -> None:
+    """Each of the answers is right on the database, whatever the collation."""
+    with closing(sqlite3.connect(tmp_path / "towns.sqlite")) as connection, connection:
+        connection.execute(f"CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL {collation}, land TEXT)")
+        rows = [(town, land) for town in ("Oslo", "Bergen", "Rome") for land in ("Norge", "Italia")]
+        connection.executemany("INSERT INTO town (name, land) VALUES (?, ?)", rows)
+    gold = "SELECT id FROM town WHERE name = 'Oslo'"
+    answers = [asked("towns", gold, f"SELECT id FROM town WHERE {test}") for test in ("name LIKE 'oslo'", "id <= 2")]
+    found = evaluate(answers, tmp_path / "towns.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
+    assert [(one.score, one.instances > 1) for one in found.verdicts] == [(score, True), (0.0, True)]

@@ -12,12 +12,42 @@ from agro_data.verify.proofs.terms import (
     columns_in,
     combined,
     conjuncts,
+    lowered,
+    mapped,
     rebuilt,
     terms_of,
     totalled,
 )
 
 _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
+_COMPARISONS = ("=", "<>", "<", "<=")
+
+
+def without_case(select: Select, known: Known, fired: set[str]) -> Select:
+    """Literals in lower case where they are compared with a column to which case does not count, and an order by that
+    column itself for one by LOWER of it.
+    """
+
+    def change(term: Term) -> Term | None:
+        if term[0] not in _COMPARISONS or not any(side[0] == "col" and known.caseless(side) for side in term[1:]):
+            return None
+        sides = [lowered(side) for side in term[1:]]
+        if sides == list(term[1:]):
+            return None
+        fired.add("collation")
+        return (term[0], *(sorted(sides, key=repr) if term[0] in ("=", "<>") else sides))
+
+    def key(term: Term) -> Term:
+        if term[:2] != ("fn", "Lower") or term[2][0][1][0] != "col" or not known.caseless(term[2][0][1]):
+            return term
+        fired.add("collation")
+        column: Term = term[2][0][1]
+        return column
+
+    made = mapped(select, lambda term: rebuilt(term, change))
+    if not isinstance(made, Select):
+        raise TypeError("a SELECT stays a SELECT")
+    return replace(made, order=tuple(replace(one, term=key(one.term)) for one in made.order))
 
 
 def simplified(select: Select, known: Known, fired: set[str]) -> Select:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from agro_data.databases.quoting import folded
-from agro_data.populate.schema import Schema, TableSpec
+from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
@@ -38,12 +38,21 @@ class Known:
         return self._leaving[table]
 
     def kind(self, column: Term) -> str:
-        """Kind of the values of a column with the affinity that its declaration gives it; "" if unknown."""
-        spec = self.tables.get(folded(self.table_of.get(column[1], "")))
-        for candidate in spec.columns if spec is not None else ():
-            if folded(candidate.name) == column[2]:
-                return f"{candidate.kind} {_kept_as(candidate.declared_type)}"
-        return ""
+        """Kind of the values of a column with the affinity that its declaration gives it; "" if unknown, or if texts
+        are equal there that are not the same.
+        """
+        spec = self._declared(column)
+        return f"{spec.kind} {_kept_as(spec.declared_type)}" if spec is not None and not spec.collation else ""
+
+    def caseless(self, column: Term) -> bool:
+        """Whether the column compares texts without regard to the case of letters."""
+        spec = self._declared(column)
+        return spec is not None and "nocase" in spec.collation.lower().split(".")
+
+    def _declared(self, column: Term) -> ColumnSpec | None:
+        table = self.tables.get(folded(self.table_of.get(column[1], "")))
+        columns = table.columns if table is not None else ()
+        return next((spec for spec in columns if folded(spec.name) == column[2]), None)
 
     def interchangeable(self, one: Term, other: Term) -> bool:
         """Whether equal values of both columns are identical ones."""

@@ -19,13 +19,15 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
 | `partners` | HAVING COUNT(c) < 5 of a LEFT JOINed table is COUNT(*) < 5 in groups by what it is joined to |
 | `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
+| `collation` | letter case of what is compared with, or ordered by, a column of COLLATE NOCASE |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |
 
-What is assumed: the schema's keys, NOT NULL and foreign keys hold (`populate.instances.instance_schema`), text is
-compared byte by byte (no declared collations), values have the kind of their column. Equal means up to chance: a
-gold is only graded where no tie, bare column or LIMIT without order can be seen.
+What is assumed: the schema's keys, NOT NULL and foreign keys hold (`populate.instances.instance_schema`), values
+have the kind of their column. Where a column compares texts by a collation, equal ones need not be the same, and it
+stands for no other column (`Known.interchangeable`). Equal means up to chance: a gold is only graded where no tie, bare
+column or LIMIT without order can be seen.
 """
 
 from __future__ import annotations

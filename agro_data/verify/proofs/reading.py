@@ -23,6 +23,7 @@ from agro_data.verify.proofs.terms import (
     columns_in,
     combined,
     conjuncts,
+    lowered,
     negated,
 )
 
@@ -318,7 +319,7 @@ class _Reader:
             raise NotUnderstood(node.name)
         values = self._values(node, scope)
         if self._caseless(node):
-            values = tuple((slot, _lower(value) if slot == "expression" else value) for slot, value in values)
+            values = tuple((slot, lowered(value) if slot == "expression" else value) for slot, value in values)
         if isinstance(node, (exp.Like, exp.ILike)) and node.args.get("negate"):
             asked = tuple((slot, value) for slot, value in values if slot != "negate")
             return ("not", ("fn", type(node).__name__, asked))
@@ -347,10 +348,3 @@ class _Reader:
         if isinstance(value, list):
             return tuple(self._value(item, scope) for item in value)
         return ("lit", "setting", str(value))
-
-
-def _lower(term: Term) -> Term:
-    """A text literal with its ASCII letters in lower case."""
-    if term[:2] != ("lit", "text"):
-        return term
-    return ("lit", "text", "".join(c.lower() if c.isascii() else c for c in term[2]))

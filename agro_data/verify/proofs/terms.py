@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agro_data.databases.quoting import folded
+
 Term = tuple[Any, ...]
 
 
@@ -119,6 +121,11 @@ def negated(term: Term) -> Term:
     if term[0] == "<=":
         return ("<", term[2], term[1])
     return ("not", term)
+
+
+def lowered(term: Term) -> Term:
+    """A text literal with its ASCII letters in lower case."""
+    return ("lit", "text", folded(term[2])) if term[:2] == ("lit", "text") else term
 
 
 def rebuilt(term: Any, change: Callable[[Term], Term | None]) -> Any:

@@ -186,3 +186,32 @@ def test_the_case_of_a_pattern_counts_where_the_engine_sees_it(
 ) -> None:
     queries = [f"SELECT city FROM customer WHERE name {test}" for test in (pattern, other)]
     assert (proved_equivalent(*queries, dialect, SHOP) is not None) == same
+
+
+@pytest.mark.parametrize(
+    ("collation", "other", "rule"),
+    [
+        ("COLLATE NOCASE", "SELECT id FROM a WHERE NOT name <> 'OSLO'", "collation"),
+        ("COLLATE NOCASE", "SELECT id FROM a WHERE name IN ('oslo')", "collation"),
+        ("COLLATE NOCASE", "SELECT id FROM a WHERE town = 'Oslo'", None),
+        ("COLLATE RTRIM", "SELECT id FROM a WHERE name = 'OSLO'", None),
+        ("", "SELECT id FROM a WHERE name = 'OSLO'", None),
+    ],
+)
+def test_case_counts_as_the_column_compares(collation: str, other: str, rule: str | None) -> None:
+    schema = read_ddl("towns", f"CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT {collation}, town TEXT)")
+    assert proved_equivalent("SELECT id FROM a WHERE name = 'Oslo'", other, "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(("collation", "rule"), [("COLLATE NOCASE", "collation"), ("", None)])
+def test_an_order_without_regard_to_case_is_that_of_the_column(collation: str, rule: str | None) -> None:
+    schema = read_ddl("towns", f"CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT {collation})")
+    queries = ("SELECT id FROM a ORDER BY name DESC", "SELECT id FROM a ORDER BY LOWER(name) DESC")
+    assert proved_equivalent(*queries, "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(("collation", "rule"), [("COLLATE NOCASE", None), ("", "equality")])
+def test_texts_that_are_equal_only_by_a_collation_are_not_the_same(collation: str, rule: str | None) -> None:
+    schema = read_ddl("towns", f"CREATE TABLE a (name TEXT {collation} NOT NULL, town TEXT {collation} NOT NULL)")
+    queries = ("SELECT name FROM a WHERE name = town", "SELECT town FROM a WHERE name = town")
+    assert proved_equivalent(*queries, "sqlite", schema) == rule
