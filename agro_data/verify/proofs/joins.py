@@ -79,7 +79,11 @@ def fewer_sources(select: Select, repeats: bool, known: Known, fired: set[str]) 
             break
         made = _without_left(select, source, facts, repeats, fired) if source.left else None
         if made is None and not source.left and source.table:
-            made = _merged(select, source, facts, fired) or _without_parent(select, source, facts, fired)
+            made = (
+                _merged(select, source, facts, fired)
+                or _without_parent(select, source, facts, fired)
+                or _without_partners(select, source, facts, repeats, fired)
+            )
         if made is not None:
             return made
     return select
@@ -93,18 +97,19 @@ def _without_left(select: Select, source: From, facts: Facts, repeats: bool, fir
     if facts.one_partner(source):
         fired.add("key")
         return rest
+    if _repeats_are_seen(select, repeats):
+        return None
+    fired.add("set")
+    return rest
+
+
+def _repeats_are_seen(select: Select, repeats: bool) -> bool:
+    """Whether the answer changes if rows of the FROM occur more often."""
     aggregates = list(aggregates_of(select))
-    blind = all(a[1] in ("min", "max") or a[2] for a in aggregates)
-    seen = repeats and not select.distinct
-    bounded = (select.limit is not None or select.offset is not None) and not select.distinct
-    if (
-        (aggregates and blind)
-        or (not aggregates and select.group is not None)
-        or (not aggregates and not seen and not bounded)
-    ):
-        fired.add("set")
-        return rest
-    return None
+    if aggregates:
+        return not all(a[1] in ("min", "max") or a[2] for a in aggregates)
+    bounded = select.limit is not None or select.offset is not None
+    return select.group is None and not select.distinct and (repeats or bounded)
 
 
 def _merged(select: Select, source: From, facts: Facts, fired: set[str]) -> Select | None:
@@ -120,6 +125,37 @@ def _merged(select: Select, source: From, facts: Facts, fired: set[str]) -> Sele
             if names and all(facts.equal(("col", source.alias, n), ("col", other.alias, n)) for n in names):
                 fired.add("key")
                 return substituted(select, source, {name: ("col", other.alias, name) for name in source.columns})
+    return None
+
+
+def _without_partners(select: Select, source: From, facts: Facts, repeats: bool, fired: set[str]) -> Select | None:
+    """A parent that is joined along a part of an enforced foreign key: each row has partners, and repetition is not
+    seen.
+    """
+    if _repeats_are_seen(select, repeats):
+        return None
+    on = tuple(term for term in select.where if any(column[1] == source.alias for column in columns_in([term])))
+    rest = replace(
+        select,
+        sources=tuple(s for s in select.sources if s is not source),
+        where=tuple(term for term in select.where if term not in on),
+    )
+    pairs = [pair for term in on if (pair := equated(term)) is not None]
+    if not pairs or len(pairs) < len(on) or any(c[1] == source.alias for c in columns_in(terms_of(rest))):
+        return None
+    joined = [(one, other) if one[1] == source.alias else (other, one) for one, other in pairs]
+    if not all(facts.known.interchangeable(*pair) for pair in joined):
+        return None
+    left = Facts(facts.known, rest)
+    for child in rest.sources:
+        if child.left or not child.table:
+            continue
+        for mine, theirs in facts.foreign_keys(child, source):
+            of_key = {(t, ("col", child.alias, m)) for m, t in zip(mine, theirs, strict=True)}
+            never_null = all(left.never_null(("col", child.alias, m)) for m in mine)
+            if never_null and {(t[2], m) for t, m in joined} <= of_key:
+                fired.update(("foreign_key", "set"))
+                return rest
     return None
 
 

@@ -9,7 +9,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
 | `null_ignored` | LEFT JOIN is JOIN where all that is shown are totals of its columns, which do not see NULL |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
-| `foreign_key` | a parent joined along an enforced foreign key (or several in a row) and not asked for; LEFT JOIN; IN |
+| `foreign_key` | a parent joined along an enforced key (a part of it, under `set`) and not asked for; LEFT JOIN; IN |
 | `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
 | `equality` | two columns that a condition equates stand for each other |
 | `single_row` | one row, or the first, needs no DISTINCT; one no ORDER BY or LIMIT, groups of one no aggregate |

@@ -122,6 +122,23 @@ def test_a_key_refers_on_over_another_table(null: str, rule: str | None) -> None
     assert proved_equivalent(*queries, "sqlite", read_ddl("club", CLUB.format(null=null))) == rule
 
 
+@pytest.mark.parametrize(
+    ("null", "asked", "other", "rule"),
+    [
+        (" NOT NULL", "MAX(paid)", "MAX(paid)", "foreign_key + set"),
+        (" NOT NULL", "COUNT(DISTINCT paid)", "COUNT(DISTINCT paid)", "foreign_key + set"),
+        (" NOT NULL", "COUNT(paid)", "COUNT(paid)", None),  # a member of two years counts twice
+        (" NOT NULL", "MAX(paid)", "MAX(member.year)", None),
+        ("", "MAX(paid)", "MAX(paid)", None),
+    ],
+)
+def test_a_parent_by_a_part_of_its_key_repeats_rows_and_drops_none(
+    null: str, asked: str, other: str, rule: str | None
+) -> None:
+    queries = (f"SELECT {asked} FROM fee", f"SELECT {other} FROM fee JOIN member ON fee.person = member.person")
+    assert proved_equivalent(*queries, "sqlite", read_ddl("club", CLUB.format(null=null))) == rule
+
+
 @pytest.mark.parametrize(("number", "same"), [("INTEGER", True), ("REAL", False)])
 def test_columns_of_one_kind_stand_for_each_other_if_they_hold_the_same(number: str, same: bool) -> None:
     """REAL holds 1 as 1.0, of which half is 0.5 in SQLite, not 0."""
