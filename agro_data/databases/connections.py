@@ -71,7 +71,9 @@ class ForeignKeyInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes."""
+    """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes, `definition`
+    the statement that makes a view.
+    """
 
     name: str
     is_view: bool
@@ -79,6 +81,7 @@ class TableInfo:
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKeyInfo, ...] = ()
+    definition: str = ""
 
 
 class Connection(Protocol):
@@ -191,8 +194,9 @@ class SqliteConnection:
             raise DatabaseError(f"{self._db_id}: no columns")
         if unreadable := [column for column, *_ in listed if isinstance(column, bytes)]:
             raise DatabaseError(f"{self._db_id}: a column name is not valid UTF-8: {unreadable[0]!r}")
-        made = self.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
-        collations = sqlite_collations(_text(made[0][0])) if made else {}
+        made = self.execute("SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?", (name,))
+        statement = _text(made[0][0]) if made else ""
+        collations = {} if is_view else sqlite_collations(statement)
         columns = tuple(
             ColumnInfo(
                 str(column), _text(declared), bool(not_null), int(position or 0), collations.get(str(column), "")
@@ -200,7 +204,9 @@ class SqliteConnection:
             for column, declared, not_null, position in listed
         )
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
-        return TableInfo(name, is_view, columns, _primary_key(columns), () if is_view else self._unique_keys(at))
+        if is_view:
+            return TableInfo(name, is_view, columns, definition=statement)
+        return TableInfo(name, is_view, columns, _primary_key(columns), self._unique_keys(at))
 
     def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
         indexes = self.execute(
@@ -322,10 +328,12 @@ class DuckdbConnection:
                WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index""",
             place,
         )
+        kind = "view" if is_view else "table"
         made = self.execute(
-            "SELECT sql FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?", place
+            f"SELECT sql FROM duckdb_{kind}s() WHERE database_name = ? AND schema_name = ? AND {kind}_name = ?", place
         )
-        collations = duckdb_collations(_text(made[0][0])) if made else {}
+        statement = _text(made[0][0]) if made else ""
+        collations = {} if is_view else duckdb_collations(statement)
         written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
         keys = [
             (kind, tuple(written.get(folded(column), column) for column in _names(columns)), parent, _names(ref))
@@ -352,6 +360,7 @@ class DuckdbConnection:
                 for kind, columns, parent, ref in keys
                 if kind == "FOREIGN KEY"
             ),
+            statement if is_view else "",
         )
 
 

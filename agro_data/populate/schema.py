@@ -65,13 +65,23 @@ class TableSpec:
 
 
 @dataclass(frozen=True)
+class ViewSpec:
+    """A view: its rows are what `statement` makes of those of tables, and none are filled in."""
+
+    name: str
+    columns: tuple[str, ...]
+    statement: str
+
+
+@dataclass(frozen=True)
 class Schema:
-    """`ddl` is the text that makes the tables, in an order in which every engine accepts it."""
+    """`ddl` is the text that makes the tables, in an order in which every engine accepts it; so do `views`, then."""
 
     name: str
     tables: tuple[TableSpec, ...]
     foreign_keys: tuple[ForeignKey, ...]
     ddl: str
+    views: tuple[ViewSpec, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, TableSpec]:

@@ -35,6 +35,8 @@ def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
             con.execute("PRAGMA journal_mode = OFF")
             con.execute("PRAGMA synchronous = OFF")
             con.executescript(schema.ddl)
+            for view in schema.views:
+                con.execute(view.statement)
             con.execute("BEGIN")
             for table, columns in rows.items():
                 _insert_sqlite(con, schema.name, table, columns)
@@ -58,6 +60,8 @@ def write_duckdb(schema: Schema, rows: Rows, path: Path) -> Path:
     def make(temporary: Path) -> None:
         with attached(temporary, f"(BLOCK_SIZE {BLOCK_SIZE})") as con:
             con.execute(schema.ddl)
+            for view in schema.views:
+                con.execute(view.statement)
             for table, columns in rows.items():
                 _insert_duckdb(con, schema, table, columns)
             con.execute("CHECKPOINT")

@@ -88,6 +88,7 @@ class TableProfile:
     synonyms: tuple[str, ...] = ()
     named: bool = False  # as of a column
     is_view: bool = False
+    definition: str = ""  # the statement that makes a view, as the database keeps it
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 

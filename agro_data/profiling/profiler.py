@@ -99,6 +99,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
             replace(
                 table,
                 sample_rows=(),
+                definition="",
                 columns=tuple(
                     replace(
                         column,
@@ -357,6 +358,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         synonyms=known.synonyms,
         named="" in names.given,
         is_view=table.is_view,
+        definition=table.definition,
         described=known.described,
     )
 

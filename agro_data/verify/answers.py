@@ -23,11 +23,13 @@ _ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Vari
 @dataclass(frozen=True)
 class Gold:
     """A gold that has been read once. `ordered`: the order of its rows is part of the answer. `adds`: it adds up
-    numbers, so that the last digits of a float depend on the order in which an engine reads the rows.
+    numbers, so that the last digits of a float depend on the order in which an engine reads the rows. `asked`: its
+    names over tables alone, for whom rows are made (`views.without_views`).
     """
 
     sql: str
     names: Resolution
+    asked: Resolution
     ordered: bool
     adds: bool
     probes: tuple[Probe, ...]
@@ -71,6 +73,7 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
     return Gold(
         sql=sql,
         names=gate.names,
+        asked=gate.names,
         ordered=gate.names.ordered,
         adds=any(_adds(node) for node in gate.names.tree.walk()),
         probes=tuple(probes_of(gate.names, dialect, any_cut=True)),

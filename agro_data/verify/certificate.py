@@ -13,7 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from math import ceil
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from agro_data.populate.instances.orders import ordered_parts
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
-from agro_data.verify.answers import Answer, Unreadable, ask, doubt, read_gold
+from agro_data.sql.scope import Resolution, resolve
+from agro_data.verify.answers import Answer, Gold, Unreadable, ask, doubt, read_gold
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
@@ -36,12 +36,14 @@ from agro_data.verify.ordering import order_is_open
 from agro_data.verify.pending import PendingGold, charged_to
 from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, MutantFate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
+from agro_data.verify.views import View, views_of, without_views
 
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
 SHARED_SPARSE = (0.3, 1.0)  # the same, where files are shared
 RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones
 TOGETHER = 16  # golds whose own instances are made and asked in one turn
 EMPTY = 2  # instances where a gold says nothing that are looked at closely in one turn
+COMPUTED = "v"  # begins the names of instances on which views that compute are tables
 SHOWN = 3  # killed mutants of a gold whose difference is kept
 
 
@@ -79,6 +81,9 @@ class Certifier:
     """How the golds of a database are certified. `sandbox` should bound the steps of a statement: its limits are what a
     mutant may take.
 
+    Views are views in instances, too. Only for golds that ask a view which computes, as by GROUP BY, such views are
+    tables there: rows behind them that tell a query from its mutants are seldom found.
+
     Instances are written in `folder`. Files that golds share are named `<prefix><number>.<dialect>`, a gold's own
     `<prefix><8 hex>-<number>.<dialect>` after its SQL, so that they are the same in whatever company it is certified.
     """
@@ -99,30 +104,48 @@ class Certifier:
         """
         self._make_room()
         certificates: dict[int, Certificate] = {}
-        cases: list[PendingGold] = []
+        parts: dict[str, dict[int, Gold]] = {"": {}, COMPUTED: {}}
+        views = views_of(self.profile)
+        plain = tuple(view for view in views if view.plain)
+        computed = {view.spec.name for view in views if not view.plain}
         for place, sql in enumerate(golds):
             try:
-                cases.append(PendingGold(place, read_gold(sql, self.database.dialect, self.profile.schema)))
+                gold = read_gold(sql, self.database.dialect, self.profile.schema)
+                parts[COMPUTED if gold.names.tables & computed else ""][place] = gold
             except Unreadable as error:
                 certificates[place] = Certificate(sql, "uncertifiable", str(error))
-        if not cases:
-            return Pool(tuple(certificates[place] for place in range(len(golds))), {})
-        budget, schema = self.budget, instance_schema(self.profile)
+        made: dict[str, Database] = {}
+        problems: list[str] = []
+        for part, known in (("", views), (COMPUTED, plain)):
+            if parts[part]:
+                pool = self._certify(parts[part], self.prefix + part, known)
+                certificates |= dict(zip(parts[part], pool.certificates, strict=True))
+                made |= pool.instances
+                problems += pool.problems
+        return Pool(tuple(certificates[place] for place in range(len(golds))), made, tuple(problems))
+
+    def _certify(self, golds: Mapping[int, Gold], prefix: str, views: tuple[View, ...]) -> Pool:
+        """The same for golds of one kind, on instances that have these `views`."""
+        budget, schema = self.budget, instance_schema(self.profile, [view.spec for view in views])
         most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
+        cases = [
+            PendingGold(place, replace(gold, asked=without_views(gold.names, views, self.profile)))
+            for place, gold in golds.items()
+        ]
         with ScratchFolder("reordered") as scratch:
-            where = (self.folder, Path(scratch), self.seed, self.prefix)
+            where = (self.folder, Path(scratch), self.seed, prefix)
             files = Files(self.database, self.profile, schema, *where, most, most_bytes)
-            batch = _Batch(self.database, self.profile, schema, self.sandbox, files, self.seed, budget)
-            certificates |= batch.certify(cases, self.min_kill_rate)
+            batch = _Batch(self.database, self.profile, schema, views, self.sandbox, files, self.seed, budget)
+            certificates = batch.certify(cases, self.min_kill_rate)
             kept = batch.kept(certificates)
-        return Pool(tuple(certificates[place] for place in range(len(golds))), kept, tuple(files.problems))
+        return Pool(tuple(certificates[place] for place in golds), kept, tuple(files.problems))
 
     def _make_room(self) -> None:
         if self.database.path.resolve().is_relative_to(self.folder.resolve()):
             raise ConfigError(f"{self.database.path} lies where its instances would be written")
         self.folder.mkdir(parents=True, exist_ok=True)
-        for name in ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]"):
-            for stale in self.folder.glob(f"{self.prefix}{name}.{self.database.dialect}"):
+        for part, name in product(("", COMPUTED), ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]")):
+            for stale in self.folder.glob(f"{self.prefix}{part}{name}.{self.database.dialect}"):
                 stale.unlink()
 
 
@@ -131,6 +154,7 @@ class _Batch:
     database: Database
     profile: DatabaseProfile
     schema: Schema
+    views: tuple[View, ...]
     sandbox: Sandbox
     files: Files
     seed: int
@@ -183,7 +207,7 @@ class _Batch:
 
     def _proposed(self, case: PendingGold) -> Iterator[Rows]:
         own = seed_of(self.seed, "own", case.gold.sql)
-        return instances(case.gold.names, self.schema, self.profile, own)
+        return instances(case.gold.asked, self.schema, self.profile, own)
 
     def _alone(self, case: PendingGold, proposed: Iterator[Rows], most: int) -> list[int]:
         """The numbers of up to `most` of the proposed instances, written for this gold alone."""
@@ -231,7 +255,7 @@ class _Batch:
     def _own(self, case: PendingGold, home: int) -> list[Proposal]:
         made: list[Proposal] = []
         with charged_to(case):
-            made += witnesses(case.gold.names, self.schema, self.profile, seed_of(self.seed, home, case.gold.sql))
+            made += witnesses(case.gold.asked, self.schema, self.profile, seed_of(self.seed, home, case.gold.sql))
         return made
 
     def _extend(self, proposals: dict[int, list[Proposal]], cases: list[PendingGold]) -> range:
@@ -326,7 +350,14 @@ class _Batch:
             if suspect.open and case.gold.ordered and order_is_open(suspect.mutant.sql, dialect):
                 suspect.stillborn = True  # that its rows came in order here says nothing
             elif suspect.open:
-                suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, self.schema) or ""
+                gold, mutant = suspect.gold.sql, suspect.mutant.sql
+                if self.views:
+                    gold, mutant = (self._over_tables(sql).tree.sql(dialect) for sql in (gold, mutant))
+                suspect.rule = proved_equivalent(gold, mutant, dialect, self.schema) or ""
+
+    def _over_tables(self, sql: str) -> Resolution:
+        names = resolve(parse_select(sql, self.database.dialect), self.database.dialect, self.profile.schema)
+        return without_views(names, self.views, self.profile)
 
     def _search(self, cases: list[PendingGold], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
@@ -334,11 +365,10 @@ class _Batch:
         for case in cases:
             with charged_to(case):
                 for suspect in _turn([s for s in case.suspects if s.open], number, self.budget.searched):
-                    tree = parse_select(suspect.mutant.sql, self.database.dialect)
-                    against = resolve(tree, self.database.dialect, self.profile.schema)
+                    against = self._over_tables(suspect.mutant.sql)
                     own = seed_of(self.seed, "search", number, suspect.mutant.sql)
                     proposals.setdefault(case.place, []).extend(
-                        witnesses(case.gold.names, self.schema, self.profile, own, against=against)
+                        witnesses(case.gold.asked, self.schema, self.profile, own, against=against)
                     )
         searched = [case for case in cases if case.place in proposals]
         if not searched:

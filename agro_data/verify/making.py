@@ -73,7 +73,7 @@ class Files:
 
     def _composed(self, name: str, golds: Sequence[Gold], proposals: Sequence[Proposal]) -> int | None:
         try:
-            focus = _focus([focus_of(gold.names, self.schema) for gold in golds])
+            focus = _focus([focus_of(gold.asked, self.schema) for gold in golds])
             own = seed_of(self.seed, "instance", name)
             rows = compose(self.schema, self.profile, {}, proposals, own, focus)
         except Exception as error:  # what cannot be made of these golds costs one instance

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agro_data.populate.instances.values import holds, observed
-from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
+from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec
 from agro_data.populate.surrogate import surrogate_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
-def instance_schema(profile: DatabaseProfile) -> Schema:
+def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
     """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
     plausible, even where the source's own rows break them), NULL only where the source has one, and nothing but dates
     in ISO form where the source has nothing else: queries that compare them as texts are right only there.
 
-    A foreign key that no order of filling can keep (a cycle of keys) is left out. Raises `PopulateError` when the
-    profile has no table.
+    A foreign key that no order of filling can keep (a cycle of keys) is left out. `views` are views there, too, each
+    behind those that it names; other views of the profile are tables. Raises `PopulateError` when it has no table.
     """
+    made = {view.name for view in views}
     tables = tuple(
         replace(table, columns=tuple(replace(c, nullable=_may_be_null(table, c)) for c in table.columns))
         for table in profile.tables
+        if table.name not in made
     )
     schema = surrogate_schema(replace(profile, tables=tables))
-    return replace(schema, tables=tuple(_typed(table, profile) for table in schema.tables))
+    return replace(
+        schema,
+        tables=tuple(_typed(table, profile) for table in schema.tables),
+        views=tuple(views),
+    )
 
 
 def _typed(table: TableSpec, profile: DatabaseProfile) -> TableSpec:

@@ -9,6 +9,7 @@ from agro_data.verify.proofs.facts import Facts, Known, equated, rejecting
 from agro_data.verify.proofs.terms import (
     From,
     Select,
+    aggregated,
     aggregates_of,
     columns_in,
     conjuncts,
@@ -17,6 +18,27 @@ from agro_data.verify.proofs.terms import (
     terms_of,
     windowed,
 )
+
+
+def flattened(select: Select, fired: set[str]) -> Select:
+    """A query in FROM that only joins and selects as the tables and conditions that it is made of."""
+    for place, source in enumerate(select.sources):
+        inner = source.query
+        if source.left or not isinstance(inner, Select) or not _is_plain(inner):
+            continue
+        fired.add("derived")
+        made = substituted(select, source, dict(zip(source.columns, inner.outputs, strict=True)))
+        sources = (*made.sources[:place], *inner.sources, *made.sources[place:])
+        return flattened(replace(made, sources=sources, where=conjuncts((*made.where, *inner.where))), fired)
+    return select
+
+
+def _is_plain(select: Select) -> bool:
+    """Whether each row of a SELECT is one of each of its sources."""
+    bare = select.group is None and not select.having and not select.distinct and not select.order
+    uncut = select.limit is None and select.offset is None
+    joined = not any(source.left for source in select.sources)
+    return bare and uncut and joined and not aggregated(select) and not windowed(select)
 
 
 def inner_joins(select: Select, known: Known, fired: set[str]) -> Select:
@@ -129,8 +151,8 @@ def _merged(select: Select, source: From, facts: Facts, fired: set[str]) -> Sele
 
 
 def _without_partners(select: Select, source: From, facts: Facts, repeats: bool, fired: set[str]) -> Select | None:
-    """A parent that is joined along a part of an enforced foreign key: each row has partners, and repetition is not
-    seen.
+    """A parent that is joined along a part of an enforced foreign key, or a second use of a table that is joined to the
+    first by columns of the same name: each row has partners, and repetition is not seen.
     """
     if _repeats_are_seen(select, repeats):
         return None
@@ -150,6 +172,12 @@ def _without_partners(select: Select, source: From, facts: Facts, repeats: bool,
     for child in rest.sources:
         if child.left or not child.table:
             continue
+        itself = child.table == source.table and all(
+            left.never_null(m) and left.equal(m, ("col", child.alias, t[2])) for t, m in joined
+        )
+        if itself:
+            fired.update(("key", "set"))
+            return rest
         for mine, theirs in facts.foreign_keys(child, source):
             of_key = {(t, ("col", child.alias, m)) for m, t in zip(mine, theirs, strict=True)}
             never_null = all(left.never_null(("col", child.alias, m)) for m in mine)

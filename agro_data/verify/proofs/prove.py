@@ -6,6 +6,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | --- | --- |
 | `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT inward; LIKE |
 | `not_null` | COUNT(c) is COUNT(*), COALESCE(c, 0) is c, `c IS NOT NULL` is true, where c is never NULL |
+| `derived` | a query in FROM that only joins and selects is its tables and conditions |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
 | `null_ignored` | LEFT JOIN is JOIN where all that is shown are totals of its columns, which do not see NULL |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
@@ -70,6 +71,7 @@ def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: S
 @lru_cache(maxsize=4096)
 def _read(sql: str, dialect: Dialect, schema: Schema) -> Query:
     columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
+    columns |= {view.name: dict.fromkeys(view.columns, "") for view in schema.views}  # of which nothing else is known
     return read(resolve(parse_select(sql, dialect), dialect, columns), dialect)
 
 

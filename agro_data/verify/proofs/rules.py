@@ -8,7 +8,7 @@ from agro_data.populate.schema import Schema
 from agro_data.verify.proofs.conditions import first_ranks, simplified, without_case
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
-from agro_data.verify.proofs.joins import fewer_sources, inner_joins
+from agro_data.verify.proofs.joins import fewer_sources, flattened, inner_joins
 from agro_data.verify.proofs.terms import (
     TRUE,
     Combined,
@@ -122,7 +122,7 @@ class Normaliser:
         return bool(term[0] == "isnull" or (term[0] == "not" and term[1][0] == "isnull"))
 
     def _select(self, select: Select, repeats: bool, ordered: bool) -> Select:
-        select = without_case(self._inner(select), self.known, self.fired)
+        select = flattened(without_case(self._inner(select), self.known, self.fired), self.fired)
         for _ in range(_ROUNDS):
             before = select
             select = self._unseen(select, repeats, ordered)

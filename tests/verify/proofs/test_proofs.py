@@ -123,6 +123,37 @@ def test_a_key_refers_on_over_another_table(null: str, rule: str | None) -> None
 
 
 @pytest.mark.parametrize(
+    ("asked", "on", "rule"),
+    [
+        ("DISTINCT f.paid", "f.person = g.person", "key + set"),
+        ("f.paid", "f.person = g.person", None),
+        ("DISTINCT f.paid", "f.person = g.year", None),
+        ("DISTINCT f.paid", "f.year = g.year", None),  # NULL is not equal to itself
+    ],
+)
+def test_each_row_is_a_partner_of_its_own(asked: str, on: str, rule: str | None) -> None:
+    queries = (f"SELECT {asked} FROM fee AS f", f"SELECT {asked} FROM fee AS f JOIN fee AS g ON {on}")
+    assert proved_equivalent(*queries, "sqlite", read_ddl("club", CLUB.format(null=""))) == rule
+
+
+@pytest.mark.parametrize(
+    ("inner", "rule"),
+    [
+        ("SELECT person AS who, paid FROM fee WHERE paid > 3", "derived"),
+        ("SELECT DISTINCT person AS who, paid FROM fee WHERE paid > 3", None),
+        ("SELECT person AS who, paid FROM fee WHERE paid > 3 LIMIT 5", None),
+    ],
+)
+def test_a_query_in_from_that_only_selects_is_its_table(inner: str, rule: str | None) -> None:
+    plain = "SELECT COUNT(paid) FROM fee WHERE paid > 3 AND person = 1"
+    schema = read_ddl("club", CLUB.format(null=""))
+    for source in (f"({inner}) AS f", "f"):
+        start = f"WITH f AS ({inner}) " if source == "f" else ""
+        other = f"{start}SELECT COUNT(f.paid) FROM {source} WHERE who = 1"
+        assert proved_equivalent(plain, other, "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(
     ("null", "asked", "other", "rule"),
     [
         (" NOT NULL", "MAX(paid)", "MAX(paid)", "foreign_key + set"),
