@@ -99,14 +99,6 @@ def number_of(query: exp.Expr, clause: str) -> int | None:
     return int(literal.this) if isinstance(literal, exp.Literal) and literal.is_int else None
 
 
-def gives_rows(query: exp.Expr) -> bool:
-    """Whether it shows how often a query gives a row: not where it stands for one value, in IN or in EXISTS."""
-    holder = query.parent
-    while isinstance(holder, (exp.Subquery, exp.SetOperation)):
-        holder = holder.parent
-    return holder is None or isinstance(holder, (exp.CTE, exp.From, exp.Join))
-
-
 def constructs_of(found: Resolution) -> tuple[str, ...]:
     """Names of `CONSTRUCTS` that the query uses, in that order."""
     present = set(_of_sources(found))

@@ -24,6 +24,8 @@ class OrderJudge:
     kept: range  # places whose row and the row before it are both in the answer
     whole: tuple[bool, int]  # whether the first row is there; rows that were asked for, 0 for all
     any_cut: bool = False  # a tie at a cut is harm whatever the tied rows show
+    seen: frozenset[int] | None = None  # the outputs that anything outside reads, None for all
+    width: int = 0  # how many outputs there are, as far as their names tell: else all are looked at
 
     def __call__(self, rows: Rows) -> str:
         for place, (left, right) in enumerate(pairwise(rows), 1):
@@ -31,13 +33,13 @@ class OrderJudge:
                 continue
             outputs = len(left) - self.added
             which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
-            if place in self.cuts and (self.any_cut or not self._all_alike(rows, place, outputs)):
+            if place in self.cuts and (self.any_cut or not self._all_alike(rows, place)):
                 return f"{which} compare equal and {CUT}"
-            if self.ordered and place in self.kept and left[:outputs] != right[:outputs]:
+            if self.ordered and place in self.kept and self._shown(left) != self._shown(right):
                 return f"{which} differ but compare equal: their order is left open"
         return ""
 
-    def _all_alike(self, rows: Rows, place: int, outputs: int) -> bool:
+    def _all_alike(self, rows: Rows, place: int) -> bool:
         """Whether all rows that compare equal at a cut are seen and show the same: any of them may be kept."""
         start = end = place
         while start > 0 and self._key(rows[start - 1]) == self._key(rows[place]):
@@ -46,7 +48,13 @@ class OrderJudge:
             end += 1
         first, asked = self.whole
         seen = (start > 0 or first) and (end < len(rows) or not asked or len(rows) < asked)
-        return seen and all(row[:outputs] == rows[place][:outputs] for row in rows[start:end])
+        return seen and all(self._shown(row) == self._shown(rows[place]) for row in rows[start:end])
+
+    def _shown(self, row: Row) -> Row:
+        outputs = row[: len(row) - self.added]
+        if self.seen is None or len(outputs) != self.width:
+            return outputs
+        return tuple([outputs[place] for place in sorted(self.seen)])
 
     def _key(self, row: Row) -> tuple[Cell, ...]:
         keys = []

@@ -18,8 +18,9 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import gives_rows, is_aggregate, is_one_row, number_of
+from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
+from agro_data.sql.visible import columns_seen, gives_rows
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
 from agro_data.verify.judging import Harmful, OrderJudge, several_rows
@@ -59,7 +60,7 @@ def chance_in(found: Resolution) -> Chance | None:
     """
     for node in found.tree.walk():
         if isinstance(node, exp.Query) and node.args.get("limit") is not None:
-            if node.args.get("order") is None and not is_one_row(node) and not isinstance(node.parent, exp.Exists):
+            if node.args.get("order") is None and not is_one_row(node) and columns_seen(node, found) != frozenset():
                 return Chance("unordered_limit", "LIMIT without ORDER BY: which rows are kept is left to the engine")
         elif isinstance(node, exp.Window):
             window = whole_window(node)
@@ -140,9 +141,11 @@ class _Context:
             return None
         width = 0 if any(_is_star(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
         caseless = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
-        any_cut = self.any_cut and limited and gives_rows(node)
-        if not added and width and set(range(width)) <= set(positions) and not any(caseless) and not any_cut:
-            return None  # rows that compare equal are equal
+        any_cut = self.any_cut and limited and gives_rows(node, self.found)
+        seen = None if top else columns_seen(node, self.found)
+        shown = frozenset(range(width)) if seen is None else seen
+        if (width or seen is not None) and shown <= {*positions} and not any(caseless) and not any_cut:
+            return None  # rows that compare equal are equal, as far as they are seen
         probe = node.copy()
         for number, expression in enumerate(added):
             probe.args["expressions"].append(exp.alias_(expression.copy(), f"agro_key_{number}"))
@@ -161,7 +164,10 @@ class _Context:
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
         kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
         whole = (first == 0, last - first if limit is not None else 0)
-        judge = OrderJudge(tuple(positions), len(added), caseless, cuts, top or computed, kept, whole, any_cut)
+        columns = len(self.found.outputs[id(node)])
+        judge = OrderJudge(
+            tuple(positions), len(added), caseless, cuts, top or computed, kept, whole, any_cut, seen, columns
+        )
         return Probe("tie", self.statement(probe), judge)
 
     def _scalar_probes(self) -> Iterator[Probe]:

@@ -177,6 +177,66 @@ def test_duckdbs_own(tmp_path: Path, sql: str, reason: str) -> None:
         assert verdict.reason == reason, verdict.detail
 
 
+# the first by age under 50 are two of 41 years, who have two names and two ids
+FIRST = "FROM customer WHERE age < 50 ORDER BY age DESC LIMIT"
+
+
+@pytest.mark.parametrize(
+    ("through_cte", "inlined", "reasons"),
+    [
+        (
+            f"WITH m AS (SELECT name, age {FIRST} 1) SELECT name FROM customer WHERE age = (SELECT age FROM m)",
+            f"SELECT name FROM customer WHERE age = (SELECT age {FIRST} 1)",
+            ["", ""],
+        ),
+        (
+            f"WITH m AS (SELECT * {FIRST} 3), n AS (SELECT age FROM m) "
+            "SELECT name FROM customer WHERE age IN (SELECT age FROM n)",
+            f"SELECT name FROM customer WHERE age IN (SELECT age {FIRST} 3)",
+            ["", ""],
+        ),
+        (
+            f"WITH m AS (SELECT id {FIRST} 1) SELECT name FROM customer WHERE EXISTS (SELECT * FROM m)",
+            f"SELECT name FROM customer WHERE EXISTS (SELECT id {FIRST} 1)",
+            ["", ""],
+        ),
+        (
+            "WITH m AS (SELECT id FROM customer LIMIT 1) SELECT name FROM customer WHERE EXISTS (SELECT 1 FROM m)",
+            "SELECT name FROM customer WHERE EXISTS (SELECT id FROM customer LIMIT 1)",
+            ["", ""],
+        ),
+        (
+            f"WITH m AS (SELECT id, age {FIRST} 1) SELECT name FROM customer WHERE id = (SELECT id FROM m)",
+            f"SELECT name FROM customer WHERE id = (SELECT id {FIRST} 1)",
+            ["tie", "tie"],
+        ),
+        (
+            f"WITH m AS (SELECT * {FIRST} 1) SELECT name FROM customer WHERE id IN (SELECT id FROM m WHERE age > 2)",
+            f"SELECT name FROM customer WHERE id IN (SELECT id {FIRST} 1)",
+            ["tie", "tie"],
+        ),
+        (
+            f"WITH m AS (SELECT id, age {FIRST} 1) "
+            "SELECT name FROM customer AS c WHERE EXISTS (SELECT 1 FROM m WHERE m.id = c.id)",
+            f"SELECT name FROM customer AS c WHERE EXISTS (SELECT 1 FROM (SELECT id {FIRST} 1) AS m WHERE m.id = c.id)",
+            ["tie", "tie"],
+        ),
+        (  # how often a row comes is seen: all who tie make a right answer, too
+            f"WITH m AS (SELECT name, age {FIRST} 3) SELECT name FROM customer WHERE age > (SELECT AVG(age) FROM m)",
+            f"SELECT name FROM customer WHERE age > (SELECT AVG(age) FROM (SELECT age {FIRST} 3) AS m)",
+            ["", "tie"],
+        ),
+        (f"WITH m AS (SELECT name, age {FIRST} 1) SELECT age FROM m", f"SELECT age {FIRST} 1", ["", "tie"]),
+    ],
+)
+def test_a_cte_leaves_open_what_the_same_query_in_its_place_leaves_open(
+    both: Bench, through_cte: str, inlined: str, reasons: list[str]
+) -> None:
+    for sql in (through_cte, inlined):
+        found = [both.verdicts(sql, informative=False, any_cut=any_cut)[0].reason for any_cut in (False, True)]
+        assert found == reasons, sql
+
+
 def test_one_bad_statement_does_not_touch_the_others(both: Bench) -> None:
     slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n"
     bad = ["SELECT", "DROP TABLE customer", slow, "SELECT nick FROM customer"]

@@ -35,7 +35,7 @@ def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
         if missing:
             continue
         yield Plan("extreme", f"{side} by {end[1].sql()}", _Beyond(query, end, {}))
-        if not cut_after_first(end[0].select):
+        if not cut_after_first(end[0].select, query.found):
             yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
 
 

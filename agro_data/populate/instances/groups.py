@@ -51,7 +51,7 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     makers = _Groups(query, scope, numbers, ends, most=len(sizes), unknown=unknown)
     middle = [len(sizes) - 3, len(sizes) - 2] if len(sizes) > 2 else []  # together they outnumber the largest
     twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
-    tying = scope.select.args.get("limit") is not None and not cut_after_first(scope.select)
+    tying = scope.select.args.get("limit") is not None and not cut_after_first(scope.select, query.found)
     if tying and not _shows_key(query, scope) and rng.random() < 0.4:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))

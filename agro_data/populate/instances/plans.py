@@ -13,8 +13,9 @@ from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import ATOMS, Frame, Missed, Tableau
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.constructs import gives_rows, number_of
+from agro_data.sql.constructs import number_of
 from agro_data.sql.scope import Resolution, Scope, Source, leftmost, local_nodes
+from agro_data.sql.visible import gives_rows
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
 ALONE = 0.5  # share of witness rows that alone show what they show
@@ -99,9 +100,10 @@ def share_rows(tableau: Tableau, source: Source, columns: tuple[str, ...], frame
             tableau.equate(cells[0], other)
 
 
-def cut_after_first(select: exp.Select) -> bool:
+def cut_after_first(select: exp.Select, found: Resolution) -> bool:
     """Whether a LIMIT or OFFSET of rows that are shown falls behind the first: where two tie there, it is open whether
     an answer shows both.
     """
     limit, offset = select.args.get("limit"), select.args.get("offset")
-    return gives_rows(select) and limit is not None and (offset is not None or number_of(select, "limit") == 1)
+    first = limit is not None and (offset is not None or number_of(select, "limit") == 1)
+    return first and gives_rows(select, found)
