@@ -3,8 +3,9 @@
 `x IN (VALUES (1), (2))` becomes `x IN (1, 2)`, or where a row is more than a constant a subquery over VALUES, as
 sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN, and
 FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB LATERAL goes, since
-what stands in a FROM sees what stands before it in any case; `FROM range(3)` becomes `FROM UNNEST(range(3))`, and
-`[x + 1 FOR x IN l IF x > 2]` calls of list_transform and list_filter; `lambda X: x + 1` is a function of X.
+what stands in a FROM sees what stands before it in any case; `SELECT m.range FROM range(3) AS m` becomes
+`SELECT m.m AS range FROM UNNEST(range(3)) AS m(m)`, and `[x + 1 FOR x IN l IF x > 2]` calls of list_transform and
+list_filter; `lambda X: x + 1` is a function of X.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.one_column import with_columns_named
 
 SEVERAL_FORMS = re.compile(  # other statements have but one
-    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|for|lambda|json_each|json_tree)\b", re.IGNORECASE
+    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|unnest|for|lambda|json_each|json_tree)\b",
+    re.IGNORECASE,
 )
 _MOST = 50  # list comprehensions: each is gone through again for those around it
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -47,24 +50,21 @@ def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
             _replace(holder, exp.Not(this=_member(holder, node.this)))
         elif isinstance(node, exp.Any) and isinstance(node.this, (exp.Select, exp.SetOperation)):
             node.set("this", exp.Subquery(this=node.this))
+    if dialect == "duckdb":
+        for source in list(tree.find_all(exp.Lateral)):
+            _as_source(source)
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Anonymous) and not table.alias:
             alias = table.args.get("alias") or exp.TableAlias()
             alias.set("this", exp.to_identifier(table.this.name))
             table.set("alias", alias)
     if dialect == "duckdb":
-        for source in list(tree.find_all(exp.Lateral)):
-            if isinstance(source.this, (exp.Unnest, exp.Subquery)):
-                source.this.set("alias", source.args.get("alias"))
-                source.replace(source.this)
-        for table in list(tree.find_all(exp.Table)):
-            if isinstance(table.this, exp.GenerateSeries):
-                _as_unnest(table)
         comprehensions = list(tree.find_all(exp.Comprehension))
         for one in reversed(comprehensions if len(comprehensions) <= _MOST else ()):  # what stands within comes first
             _as_calls(one)
         for function in list(tree.find_all(exp.Lambda)):
             _bind(function)
+        with_columns_named(tree)
     return tree
 
 
@@ -75,15 +75,14 @@ def _as_limit(fetch: exp.Fetch) -> None:
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
-def _as_unnest(table: exp.Table) -> None:
-    """`range` or `generate_series` in a FROM as the list that it makes, under the names that it has there."""
-    if any(value for slot, value in table.args.items() if slot not in ("this", "alias", "joins")):
-        return
-    name = "range" if table.this.args.get("is_end_exclusive") else "generate_series"
-    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
-    if not alias.args.get("columns"):
-        alias.set("columns", [alias.this.copy()])
-    table.replace(exp.Unnest(expressions=[table.this], alias=alias, joins=table.args.get("joins")))
+def _as_source(lateral: exp.Lateral) -> None:
+    """LATERAL as what it holds: a query, UNNEST, or a function that gives rows."""
+    held: exp.Expr = lateral.this
+    if isinstance(held, (exp.GenerateSeries, exp.Anonymous)):
+        held = exp.Table(this=held, ordinality=lateral.args.get("ordinality"))
+    if isinstance(held, (exp.Unnest, exp.Subquery, exp.Table)):
+        held.set("alias", lateral.args.get("alias"))
+        lateral.replace(held)
 
 
 def _as_calls(comprehension: exp.Comprehension) -> None:

@@ -24,7 +24,7 @@ _ROWID = (
 )
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
 MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
-JSON_COLUMNS = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")  # of json_each and json_tree
+_JSON_COLUMNS = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
 WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
@@ -138,6 +138,11 @@ def rows_of_json(node: exp.Expr) -> bool:
     """Whether a source is a call of `json_each` or `json_tree`, which both engines have."""
     called = node.this if isinstance(node, exp.Table) and not node.db else None
     return isinstance(called, exp.Anonymous) and called.name.lower() in ("json_each", "json_tree")
+
+
+def json_columns(node: exp.Expr) -> list[str]:
+    """The columns that a call of `json_each` or `json_tree` gives in a FROM, as the engine calls them."""
+    return [*_JSON_COLUMNS, "ordinality"] if node.args.get("ordinality") else [*_JSON_COLUMNS]
 
 
 def names_beside(node: exp.Expr, scope: Scope, found: Resolution) -> bool:
@@ -325,7 +330,7 @@ class _Resolver:
             for argument in node.this.expressions:
                 self._visit(argument, scope, ctes, aliases=False)
             columns = node.args["alias"].args.get("columns") or () if node.args.get("alias") else ()
-            names = self._renamed([folded(column.name) for column in columns], JSON_COLUMNS)
+            names = self._renamed([folded(column.name) for column in columns], json_columns(node))
             scope.sources.append(Source(alias, "", {column: column for column in names}, node))
         elif not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
@@ -433,20 +438,25 @@ class _Resolver:
             binding = Binding("string", node.name)
         if binding is not None:
             self.found.bindings[id(node)] = binding
-        elif qualifier and not seen_qualifier and not self._struct_field(node, scope):
+        elif qualifier and self._struct_field(node, scope, of_list=seen_qualifier):
+            return
+        elif qualifier and not seen_qualifier:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)}: no table or alias {node.table} here")
-        elif not qualifier or seen_qualifier:
+        else:
             candidates = {key: c for s in scope.sources if qualifier in ("", s.alias) for key, c in s.columns.items()}
             owner = qualifier or ", ".join(source.table or source.alias for source in scope.sources)
             why = _ROWID if name in _ROWIDS else self._where(name, candidates)
             self._problem("unknown_column", f"no column {node.name} in {owner}{why}")
 
-    def _struct_field(self, node: exp.Column, scope: Scope) -> bool:
-        """DuckDB: `a.b.c` may be a field of a field of struct column a, or of column b of table a."""
+    def _struct_field(self, node: exp.Column, scope: Scope, of_list: bool) -> bool:
+        """DuckDB: `a.b.c` may be a field of a field of struct column a, or of column b of table a. With `of_list` only
+        columns of UNNEST are looked at, which may be called as their source is."""
         first, second, *_ = (*(folded(part.name) for part in node.parts), "")
         level: Scope | None = scope if self.dialect == "duckdb" else None
         while level is not None:
             for source in level.sources:
+                if of_list and not isinstance(source.node, exp.Unnest):
+                    continue
                 name = first if first in source.columns else second if source.alias == first else ""
                 if name in source.columns:
                     self._use(source, name)

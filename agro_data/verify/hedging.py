@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.scope import JSON_COLUMNS, is_bracketed, local_nodes, rows_of_json, written_columns
+from agro_data.sql.scope import is_bracketed, json_columns, local_nodes, rows_of_json, written_columns
 from agro_data.verify.equivalence import FURTHER
 
 FURTHER_COMPUTED = 1  # such as the count that an order goes by
@@ -152,7 +152,7 @@ def _sources(select: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) -
             names = written_columns(item, dialect)
             outputs = [Output(name, COMPUTED, (place,)) for place, name in enumerate(names)]
         elif rows_of_json(item):
-            outputs = [Output(name, COMPUTED, (place,)) for place, name in enumerate(JSON_COLUMNS)]
+            outputs = [Output(name, COMPUTED, (place,)) for place, name in enumerate(json_columns(item))]
             outputs = _renamed(item, outputs)
         elif isinstance(item, exp.Table) and not item.db and item.name.lower() in known:
             outputs = _renamed(item, known[item.name.lower()])

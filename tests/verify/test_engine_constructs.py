@@ -146,6 +146,37 @@ DUCKDB = [
         "SELECT id, range FROM pet, range(pet.age) WHERE kind = 'dog'",
     ),
     (
+        "SELECT p.id, m.range FROM pet AS p, LATERAL range(p.age) AS m WHERE p.kind = 'cat' ORDER BY m.range, p.id",
+        "SELECT id, m FROM pet, range(pet.age) AS m WHERE kind = 'cat' ORDER BY range, id",
+        "SELECT p.id, m.ordinality FROM pet AS p, range(p.age) WITH ORDINALITY AS m WHERE p.kind = 'cat'",
+    ),
+    (
+        "SELECT q.range FROM (SELECT -m.range AS n, m.range FROM range(9) AS m) AS q JOIN pet ON age = q.range",
+        "SELECT age FROM pet WHERE age IN (SELECT g.generate_series FROM generate_series(8) AS g WHERE g.g > 0)",
+        "SELECT q.range FROM (SELECT -m.range AS range FROM range(9) AS m) AS q JOIN pet ON age = -q.range",
+    ),
+    (
+        "SELECT id, w.unnest, w.ordinality FROM pet, unnest(weights) WITH ORDINALITY AS w",
+        "SELECT id, weights[n], n FROM pet, unnest([1, 2, 3]) AS n WHERE len(weights) >= n.unnest",
+        "SELECT id, w.unnest, w.unnest FROM pet, unnest(weights) WITH ORDINALITY AS w",
+    ),
+    (
+        "SELECT id, u.a FROM pet, unnest([{'a': age, 'b': id}]) AS u",
+        "SELECT id, u.unnest.a FROM pet, unnest([{'a': age, 'b': id}]) AS u",
+        "SELECT id, u.b FROM pet, unnest([{'a': age, 'b': id}]) AS u",
+    ),
+    (
+        "SELECT p.id, j.value ->> '$' FROM pet AS p LEFT JOIN LATERAL json_each(p.about) AS j ON j.key = 'owner'",
+        "SELECT id, about -> 'owner' FROM pet",
+        "SELECT p.id, value ->> '$' FROM pet AS p, LATERAL json_each(p.about) WHERE key = 'owner'",
+    ),
+    (
+        "SELECT pet.id, j.ordinality FROM pet JOIN json_each('[9, 7, 3]') WITH ORDINALITY AS j ON j.value = age",
+        "SELECT pet.id, ordinality - 1 FROM json_tree('[9, 7, 3]', '$') WITH ORDINALITY AS j(k, age) JOIN pet "
+        "ON CAST(j.age AS VARCHAR) = CAST(pet.age AS VARCHAR)",
+        "SELECT pet.id, j.key FROM pet JOIN json_each('[9, 7, 3]') WITH ORDINALITY AS j ON j.value = age",
+    ),
+    (
         "SELECT city, month(d) FROM pet, generate_series(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH) t(d)",
         "SELECT city, m FROM pet, (VALUES (1), (2), (3)) AS t(m)",
         "SELECT city, month(d) FROM pet, range(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH) AS t(d)",
@@ -353,6 +384,11 @@ def test_what_it_is_made_of_is_resolved(sql: str, reason: str, says: str, dialec
         ("SELECT list_transform(['a.csv'], lambda x: getenv(x)) FROM pet", "forbidden_function"),
         ("SELECT list_transform(weights, x -> x + 1) FROM pet", "syntax"),
         ("SELECT * FROM generate_series(1, nothing)", "unknown_column"),
+        ("SELECT m.range FROM range(3) AS m(x)", "unknown_column"),
+        ("SELECT q.range FROM (SELECT * FROM range(3) AS m) AS q", "unknown_column"),
+        ("SELECT w.w FROM pet, unnest(weights) WITH ORDINALITY AS w", "unknown_column"),
+        ("SELECT * FROM pet, LATERAL json_each(nothing)", "unknown_column"),
+        ("SELECT * FROM pet, LATERAL query_table('pet')", "forbidden_function"),
         ("SELECT * FROM range(3) AS r(x), pet WHERE y = 1", "unknown_column"),
         ("SELECT * FROM repeat_row(1, num_rows = 3)", "forbidden_function"),
         ("SELECT id FROM pet USING SAMPLE 2", "not_select"),
