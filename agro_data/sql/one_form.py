@@ -91,12 +91,23 @@ def _as_calls(comprehension: exp.Comprehension) -> None:
     position, condition = comprehension.args.get("position"), comprehension.args.get("condition")
     if not isinstance(holder, exp.Array) or len(holder.expressions) != 1:
         return
-    if not isinstance(name, exp.Identifier) or (position and condition):
+    if not isinstance(name, exp.Identifier):
         return
+    made, names = comprehension.this, [name, position] if position is not None else [name]
+    if condition is not None and position is not None:  # a place in the list as it was: what is made waits beside
+        pairs = exp.Struct(expressions=[_field("kept", condition), _field("made", made)])
+        values = exp.Transform(this=values, expression=_lambda(pairs, names))
+        names = [exp.to_identifier("pair")]
+        condition, made = (
+            exp.Bracket(this=names[0].copy(), expressions=[exp.Literal.string(part)]) for part in ("kept", "made")
+        )
     if condition is not None:
-        values = exp.ArrayFilter(this=values, expression=_lambda(condition, [name]))
-    names = [name, position] if position is not None else [name]
-    holder.replace(exp.Transform(this=values, expression=_lambda(comprehension.this, names)))
+        values = exp.ArrayFilter(this=values, expression=_lambda(condition, names[:1]))
+    holder.replace(exp.Transform(this=values, expression=_lambda(made, names)))
+
+
+def _field(name: str, value: exp.Expr) -> exp.PropertyEQ:
+    return exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
 
 
 def _lambda(body: exp.Expr, names: list[exp.Expr]) -> exp.Lambda:

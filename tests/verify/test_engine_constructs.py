@@ -136,6 +136,11 @@ DUCKDB = [
         "SELECT weights FROM pet",
     ),
     (
+        "SELECT id, [x + i FOR x, i IN weights IF i > 1 AND x < age + 25] FROM pet",
+        "SELECT id, [[n, m][1] + m FOR n, m IN weights IF m >= 2 AND n - 25 < age] FROM pet",
+        "SELECT id, [x + i FOR x, i IN [w FOR w, j IN weights IF j > 1 AND w < age + 25]] FROM pet",
+    ),
+    (
         "SELECT y, count(id) FROM generate_series(1, 9) AS s(y) LEFT JOIN pet ON age = y GROUP BY y",
         "SELECT y, (SELECT count(*) FROM pet WHERE age = y) FROM range(1, 10) AS s(y)",
         "SELECT y, count(id) FROM generate_series(1, 9) AS s(y) JOIN pet ON age = y GROUP BY y",
@@ -380,6 +385,8 @@ def test_what_it_is_made_of_is_resolved(sql: str, reason: str, says: str, dialec
         ("SELECT nothing.w.x FROM pet", "unknown_table"),
         ("SELECT list_transform(weights, lambda x: nothing) FROM pet", "unknown_column"),
         ("SELECT [nothing FOR x IN weights] FROM pet", "unknown_column"),
+        ("SELECT [x FOR x, i IN weights IF nothing > i] FROM pet", "unknown_column"),
+        ("SELECT i, [x FOR x, i IN weights IF i > 1] FROM pet", "unknown_column"),
         ("SELECT list_transform(weights, lambda x: random()) FROM pet", "not_deterministic_function"),
         ("SELECT list_transform(['a.csv'], lambda x: getenv(x)) FROM pet", "forbidden_function"),
         ("SELECT list_transform(weights, x -> x + 1) FROM pet", "syntax"),
