@@ -11,7 +11,7 @@ from sqlglot.generator import Generator
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+from agro_data.sql.scope import Resolution, Scope, Source, columns_in, local_nodes
 
 _LITERAL = re.compile(r"""(?P<name>"(?:[^"]|"")*")|'(?:[^']|'')*'|(?<![\w"')])-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b""")
 _LIST = re.compile(r"\(\?(?:, \?)+\)")
@@ -152,6 +152,9 @@ class _Renamer:
     def _select(self, select: exp.Select) -> None:
         named = names_matter(select)
         for item in select.expressions:
+            each = columns_in(item)
+            if each is not None and isinstance(each.this, exp.Column):
+                self._star(each.this, select)
             if isinstance(item, exp.Alias) and not named:
                 item.replace(item.this)
             elif isinstance(item, exp.Alias):

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import compress
 from typing import Literal
 
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.called_columns import called, is_star, outputs_called
 
 # A hidden column of both engines, and no data: where a row lies. A copy gives its rows other numbers, VACUUM may.
 _ROWIDS = frozenset({"rowid", "oid", "_rowid_"})
@@ -25,6 +27,7 @@ _ROWID = (
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
 MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
 _JSON_COLUMNS = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
+MOST_PATTERNS = 20  # of COLUMNS in a statement: one may take the hundredth part of a second
 WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
@@ -185,9 +188,18 @@ def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from local_nodes(child)
 
 
+def columns_in(item: exp.Expr) -> exp.Columns | None:
+    """The COLUMNS(...) for each column of which an item of a select list gives an output; what `*COLUMNS(...)` unpacks
+    are arguments.
+    """
+    found = next((node for node in local_nodes(item) if isinstance(node, exp.Columns)), None)
+    return found if found is not None and not found.args.get("unpack") else None
+
+
 class _Resolver:
     def __init__(self, tree: exp.Query, dialect: Dialect, schema: Schema) -> None:
         self.found = Resolution(tree)
+        self.patterns = 0  # of COLUMNS, that were looked at
         self.dialect = dialect
         self.schema = {folded(table): (table, {folded(c): c for c in columns}) for table, columns in schema.items()}
 
@@ -368,32 +380,57 @@ class _Resolver:
     def _output(self, item: exp.Expr, scope: Scope) -> None:
         if isinstance(item, exp.Alias):
             scope.aliases.setdefault(folded(item.alias), item.this)
-        star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-        if not star:
+        value, each = item.unalias(), columns_in(item)
+        many = value if is_star(value) else each.this if each is not None else None
+        shown = self._shown(item, many, scope) if many is not None else None
+        if shown is None:
             scope.outputs.append(folded(item.alias_or_name))
-            scope.origins.append(item.unalias())
+            scope.origins.append(value)
             return
-        qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
-        star_args = (item.this if isinstance(item, exp.Column) else item).args
-        left_out = {(folded(one.table), folded(one.name)) for one in star_args.get("except_") or ()}
-        renamed = {folded(one.this.name): folded(one.alias) for one in star_args.get("rename") or ()}
-        replaced = {folded(one.alias): one.this for one in star_args.get("replace") or ()}
+        for output, origin in shown:
+            scope.outputs.append(folded(output))
+            scope.origins.append(origin if value is many or value is each else value)
+
+    def _shown(
+        self, item: exp.Expr, by: exp.Expr, scope: Scope
+    ) -> list[tuple[str, exp.Expr | tuple[Source, str]]] | None:
+        """The names and origins of what a star or COLUMNS(...) in an item stands for; None where they are unknown."""
+        qualifier = folded(by.table) if isinstance(by, exp.Column) else ""
+        star = (by.this if isinstance(by, exp.Column) else by).args if is_star(by) else {}
+        left_out = {(folded(one.table), folded(one.name)) for one in star.get("except_") or ()}
+        renamed = {folded(one.this.name): one.alias for one in star.get("rename") or ()}
+        replaced = {folded(one.alias): one.this for one in star.get("replace") or ()}
         known = any(s.alias == qualifier or (s.table and qualifier in s.columns) for s in scope.sources)  # or a struct
         if qualifier and not known:
-            self._problem("unknown_table", f"{item.sql(dialect=self.dialect)}: no table or alias {qualifier} here")
-        for source in scope.sources:
-            if not qualifier or source.alias == qualifier:
-                if len(scope.outputs) + len(source.columns) > WIDEST:
-                    self._problem("too_long", f"more than {WIDEST} columns are selected")
-                    return
-                for name in source.columns:
-                    if not {("", name), (source.alias, name)} & left_out:
-                        scope.outputs.append(renamed.get(name, name))
-                        scope.origins.append(replaced.get(name, (source, name)))
-                        self._use(source, name)
+            self._problem("unknown_table", f"{by.sql(dialect=self.dialect)}: no table or alias {qualifier} here")
+        sources = [source for source in scope.sources if not qualifier or source.alias == qualifier]
+        if len(scope.outputs) + sum(len(source.columns) for source in sources) > WIDEST:
+            self._problem("too_long", f"more than {WIDEST} columns are selected")
+            return []
+        columns = [
+            (source, name)
+            for source in sources
+            for name in source.columns
+            if not {("", name), (source.alias, name)} & left_out
+        ]
+        names = [renamed.get(name, source.columns[name]) for source, name in columns]
+        if not is_star(item.unalias()):
+            self.patterns += 1
+            spelled = all(source.table for source in sources)
+            chosen = called(by, names, spelled) if self.patterns <= MOST_PATTERNS else None
+            if chosen is None:
+                return None
+            columns, names = list(compress(columns, chosen)), list(compress(names, chosen))
+            made = outputs_called(item.alias if isinstance(item, exp.Alias) else "", by, names)
+            if made is None:
+                return None
+            names = made
+        for source, name in columns:
+            self._use(source, name)
+        return [(made, replaced.get(column[1], column)) for made, column in zip(names, columns, strict=True)]
 
     def _visit(self, node: exp.Expr, scope: Scope, ctes: Ctes, *, aliases: bool, alias_first: bool = False) -> None:
-        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+        if is_star(node):
             self._star(node.this if isinstance(node, exp.Column) else node, scope, ctes)
         elif isinstance(node, exp.Column):
             self._column(node, scope, aliases, alias_first)

@@ -118,8 +118,12 @@ def _counts(node: exp.Expr) -> bool:
 
 
 def _reads_unbound(found: Resolution) -> bool:
-    """Whether columns are read that no binding tells of: by a path into a struct, or by a star within an expression."""
-    for node in found.tree.find_all(exp.Column, exp.Star):
+    """Whether columns are read that no binding tells of: by a path into a struct, by a star within an expression, or by
+    COLUMNS.
+    """
+    for node in found.tree.find_all(exp.Column, exp.Star, exp.Columns):
+        if isinstance(node, exp.Columns):
+            return True
         if isinstance(node, exp.Star):
             holder = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
             if not isinstance(holder, (exp.Select, exp.Count)):

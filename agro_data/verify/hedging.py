@@ -118,7 +118,8 @@ def _shown(item: exp.Expr, number: int, sources: list[tuple[str, Outputs]]) -> I
     elif isinstance(value, exp.Column):
         yield replace(_looked_up(value.name.lower(), behind), name=name)
     elif value.find(exp.Columns):  # as many as a table has
-        yield from [Output(name, COMPUTED, (number, place)) for place in range(FURTHER)]
+        called = name if isinstance(item, exp.Alias) and "\\" not in name else ALL
+        yield from [Output(called, COMPUTED, (number, place)) for place in range(FURTHER)]
     else:
         yield Output(name, COMPUTED, (number,))
 

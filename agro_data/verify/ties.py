@@ -17,9 +17,10 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.called_columns import is_star
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
-from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
+from agro_data.sql.scope import Resolution, Scope, columns_in, leftmost, local_nodes
 from agro_data.sql.visible import columns_seen, gives_rows
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
@@ -139,7 +140,7 @@ class _Context:
         positions, added = _key_positions(node, self.found)
         if positions is None:
             return None
-        width = 0 if any(_is_star(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
+        width = 0 if any(_is_many(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
         caseless = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
         any_cut = self.any_cut and limited and gives_rows(node, self.found)
         seen = None if top else columns_seen(node, self.found)
@@ -262,7 +263,7 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
     None when a set operation is ordered by something that is not an output.
     """
     items = leftmost(node).expressions
-    star = any(_is_star(item) for item in items)
+    star = any(_is_many(item) for item in items)
     texts = {} if star else {item.unalias().unnest(): index for index, item in reversed(list(enumerate(items)))}
     names = {folded(item.alias_or_name): index for index, item in reversed(list(enumerate(items)))}
     positions: list[int | exp.Expr] = []
@@ -280,9 +281,9 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
             index = texts.get(term.unnest())
         else:
             index = texts.get(term.unnest())
-        if index is not None and not star:
+        if index is not None and (not star or isinstance(term, exp.Literal)):
             positions.append(index)
-        elif isinstance(node, exp.SetOperation) or (star and isinstance(term, exp.Literal)):
+        elif isinstance(node, exp.SetOperation):
             return None, []
         else:
             added.append(_expanded(term, found))
@@ -311,7 +312,7 @@ def _columns_shown(items: Sequence[exp.Expr], scope: Scope) -> list[exp.Expr]:
     """The values that outputs show, with the columns of every source for a star."""
     values: list[exp.Expr] = []
     for item in items:
-        if not _is_star(item):
+        if not _is_many(item):
             values.append(item.unalias())
             continue
         for source in scope.sources:
@@ -367,7 +368,7 @@ def _identity(column: exp.Expr, found: Resolution) -> tuple[int, str] | None:
 def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[exp.Column | exp.Star]:
     if is_aggregate(node) or isinstance(node, (exp.Query, exp.Window)) or any(node == key for key in keys):
         return
-    if isinstance(node, exp.Star) or _is_star(node):
+    if is_star(node):
         yield exp.Star()
     elif isinstance(node, exp.Column):
         yield node
@@ -393,8 +394,9 @@ def _branches(node: exp.Expr) -> Iterator[exp.Select]:
             yield from _branches(node.expression)
 
 
-def _is_star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+def _is_many(item: exp.Expr) -> bool:
+    """Whether an item of a select list may give more than one output."""
+    return is_star(item) or columns_in(item) is not None
 
 
 def _keeps_any(select: exp.Select) -> bool:

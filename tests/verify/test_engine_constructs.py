@@ -95,6 +95,21 @@ DUCKDB = [
         "SELECT years FROM (SELECT * EXCLUDE (city) RENAME (id AS years) FROM pet) WHERE years > 4",
     ),
     (
+        "SELECT q.age, kind FROM (SELECT COLUMNS(p.* EXCLUDE (id)) FROM pet AS p) AS q WHERE kind <> 'fish'",
+        "WITH q AS (SELECT COLUMNS('^(a|k).*[^t]$') FROM pet) SELECT age, kind FROM q WHERE kind <> 'fish'",
+        "SELECT q.id, kind FROM (SELECT COLUMNS(['id', 'KIND']) FROM pet) AS q WHERE kind <> 'fish'",
+    ),
+    (
+        "SELECT city, max_age FROM (SELECT city, max(COLUMNS('id|age')) AS 'max_\\0' FROM pet GROUP BY city)",
+        "SELECT city, a_g FROM (SELECT city, max(COLUMNS('(a)(g)e')) AS '\\1_\\2' FROM pet GROUP BY city)",
+        "SELECT city, age FROM (SELECT city, min(COLUMNS(* EXCLUDE (city))) FROM pet GROUP BY city)",
+    ),
+    (
+        "SELECT COLUMNS('id|kind'), age FROM pet ORDER BY 3 DESC LIMIT 2",
+        "SELECT id, COLUMNS(['kind', 'age']) FROM pet WHERE age > 6 ORDER BY age DESC",  # the list orders nothing
+        "SELECT id, COLUMNS('kind|age') FROM pet ORDER BY 1 DESC LIMIT 2",
+    ),
+    (
         "SELECT age FROM (SELECT id FROM pet UNION ALL BY NAME SELECT age FROM pet)",
         "SELECT age FROM pet UNION ALL SELECT NULL FROM pet",
         "SELECT id FROM (SELECT id FROM pet UNION ALL BY NAME SELECT age FROM pet)",
@@ -322,7 +337,7 @@ def test_golds_with_it_are_told_from_their_mutants(
         if kind == dialect and not {"about", "weights", "box"} & {*re.findall(r"\w+", gold)}
     ]
     profile = profile_database(databases[dialect])
-    budget = Budget(files=10, homes=2, rounds=1)
+    budget = Budget(files=14, homes=2, rounds=1)
     pool = Certifier(databases[dialect], profile, sandbox, tmp_path, 0, budget).certify(golds)
     for certificate in pool.certificates:
         assert certificate.instances, certificate.detail
@@ -380,6 +395,11 @@ def test_what_it_is_made_of_is_resolved(sql: str, reason: str, says: str, dialec
         ("SELECT q.n FROM pet AS p, (SELECT p.nothing AS n) AS q", "unknown_column"),
         ("SELECT age FROM (SELECT * RENAME (age AS years) FROM pet)", "unknown_column"),
         ("SELECT age FROM (SELECT * EXCLUDE (age) FROM pet)", "unknown_column"),
+        ("SELECT age FROM (SELECT COLUMNS(* EXCLUDE (age)) FROM pet)", "unknown_column"),
+        ("SELECT age FROM (SELECT COLUMNS('i') FROM pet)", "unknown_column"),
+        ("SELECT max FROM (SELECT max(COLUMNS('age')) FROM pet)", "unknown_column"),
+        ("SELECT age FROM (SELECT COLUMNS('AGE') FROM pet)", "unknown_column"),
+        ("SELECT COLUMNS(nothing.*) FROM pet", "unknown_table"),
         ("SELECT p.* EXCLUDE (nothing) FROM pet AS p", "unknown_column"),
         ("SELECT p.* REPLACE ((SELECT max(x) FROM 'ages.csv') AS age) FROM pet AS p", "unknown_table"),
         ("SELECT nothing.w.x FROM pet", "unknown_table"),
@@ -443,6 +463,7 @@ def test_the_sandbox_ends_what_a_list_makes_too_many(sql: str, databases: dict[D
     [
         "SELECT * FROM (VALUES ((SELECT count(*) FROM pet), (SELECT max(age) FROM pet), 3)) AS v",
         "SELECT v.a, v.b, v.c FROM (VALUES ((SELECT count(*) FROM pet), (SELECT max(age) FROM pet), 3)) AS v(a, b, c)",
+        "SELECT id, age, weights FROM (SELECT max(COLUMNS(*)) FROM pet)",
         "SELECT s.* FROM (SELECT {'a': count(*), 'b': max(age), 'c': min(age)} AS s FROM pet)",
     ],
 )
