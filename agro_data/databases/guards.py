@@ -32,6 +32,7 @@ SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
 }
 
+_STATEMENTS = {"MULTI": "several, which DuckDB makes of PIVOT without IN"}
 Rows = list[tuple[Cell, ...]]
 Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, bool, float, str]
 
@@ -248,7 +249,7 @@ class DuckdbSession:
 
         statements = self._connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            kinds = ", ".join(statement.type.name for statement in statements) or "nothing"
+            kinds = ", ".join(_STATEMENTS.get(one.type.name, one.type.name) for one in statements) or "nothing"
             raise duckdb.InvalidInputException(f"one SELECT statement is allowed, found: {kinds}")
         state = duckdb_state_named(sql)
         if state:

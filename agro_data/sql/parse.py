@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -37,10 +38,15 @@ _ALSO: Mapping[Dialect, frozenset[type]] = {
 # Why some are refused that a person may well write.
 _WHY: Mapping[type, str] = {
     exp.TableSample: "a sample holds other rows at every run",
-    exp.Pivot: "PIVOT and UNPIVOT name their columns by values: write CASE, FILTER or UNION ALL",
     exp.LimitOptions: "LIMIT and FETCH take a number of rows: no share, and none that compare equal to the last",
     exp.Lambda: "SQLite has no functions of a list",
 }
+_PIVOT = (
+    "PIVOT makes a column of each value: write an aggregate for each instead, as by sum(x) FILTER (WHERE year = 2020) "
+    "AS y2020"
+)
+_UNPIVOT = "UNPIVOT is not read here: write a SELECT for each of its columns, joined by UNION ALL"
+_NAMED_BY = (TokenType.DOT, TokenType.ALIAS)  # what may stand before a column or alias that is called pivot
 _PLACED = (exp.Values, exp.Unnest, exp.Explode, exp.Any, exp.All, *ARROWS)  # not wherever they can be written
 DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
 
@@ -86,6 +92,9 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     if len(statements) > 1 or isinstance(statements[0], exp.Block):
         raise SqlRefused("multiple_statements", "one SELECT was expected, several statements were found")
     tree = statements[0]
+    pivot = tree.find(exp.Pivot)
+    if pivot is not None:
+        raise SqlRefused("not_select", _UNPIVOT if pivot.args.get("unpivot") else _PIVOT)
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         why = f": {_WHY[type(tree)]}" if type(tree) in _WHY else ""
         raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}{why}")
@@ -119,6 +128,7 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     """What sqlglot reads, put right where the engine reads otherwise, and in one form where there are several. Raises
     `SqlRefused` for what it cannot read, or not in bounded time."""
     grammar = grammar_of(dialect)
+    tokens: list[Token] = []
     try:
         tokens = grammar.tokenize(sql)
         _check_time(tokens)
@@ -134,11 +144,23 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     except SqlRefused:
         raise
     except SqlglotError as error:
-        raise SqlRefused("syntax", _first_line(str(error))) from error
+        pivot = _pivot_among(tokens) if dialect == "duckdb" else ""
+        if pivot:  # sqlglot does not know all of its clauses
+            raise SqlRefused("not_select", pivot) from error
+        raise SqlRefused("syntax", _first_line(str(error)).rstrip(".")) from error
     except RecursionError as error:
         raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
     except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
         raise SqlRefused("syntax", "the statement does not parse") from error
+
+
+def _pivot_among(tokens: Sequence[Token]) -> str:
+    """Why a statement with PIVOT or UNPIVOT is not read, "" for others."""
+    for before, token in pairwise([None, *tokens]):
+        kind = token.token_type if token is not None else None
+        if kind in (TokenType.PIVOT, TokenType.UNPIVOT) and (before is None or before.token_type not in _NAMED_BY):
+            return _UNPIVOT if kind is TokenType.UNPIVOT else _PIVOT
+    return ""
 
 
 def _check_lambdas(trees: Iterable[exp.Expr | None], tokens: Sequence[Token]) -> None:

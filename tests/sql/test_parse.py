@@ -60,6 +60,31 @@ def test_anything_else_is_refused_with_its_reason(sql: str, reason: str, dialect
 
 
 @pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("PIVOT sale ON year USING sum(amount) GROUP BY city", "FILTER"),
+        ("PIVOT sale ON year USING sum(amount) GROUP BY city ORDER BY city LIMIT 3", "FILTER"),
+        ("SELECT * FROM (PIVOT sale ON year USING sum(amount) GROUP BY city ORDER BY city)", "FILTER"),
+        ("SELECT * FROM sale PIVOT (sum(amount) FOR year IN (2020, 2021) GROUP BY city)", "FILTER"),
+        ("UNPIVOT sale ON a, b INTO NAME n VALUE v", "UNION ALL"),
+        ("UNPIVOT sale ON a, b INTO NAME n VALUE v ORDER BY v", "UNION ALL"),
+        ("SELECT n FROM sale UNPIVOT (v FOR n IN (a, b)) AS u WHERE v > 2", "UNION ALL"),
+    ],
+)
+def test_a_pivot_is_refused_with_what_to_write_instead(sql: str, why: str) -> None:
+    with pytest.raises(SqlRefused, match=why) as refused:
+        parse_select(sql, "duckdb")
+    assert refused.value.reason == "not_select"
+
+
+def test_a_column_may_be_called_pivot() -> None:
+    assert parse_select("SELECT s.pivot, id AS pivot FROM sale AS s", "duckdb")
+    with pytest.raises(SqlRefused) as refused:
+        parse_select("SELECT s.pivot FROM sale AS s WHERE", "duckdb")
+    assert refused.value.reason == "syntax"
+
+
+@pytest.mark.parametrize(
     "sql",
     ["SELECT " + "(" * 5_000 + "1" + ")" * 5_000, f"SELECT {'+'.join('1' * 1_000)}", f"SELECT 1{' OR 1' * 3_900}"],
 )
