@@ -140,7 +140,7 @@ class SqliteConnection:
         self._connection.close()
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
-        try:
+        with self._named():
             try:
                 return self._fetch(sql, parameters, limit)
             except sqlite3.Error as error:
@@ -148,6 +148,29 @@ class SqliteConnection:
                     raise
                 self._connection.text_factory = decode_text
                 return self._fetch(sql, parameters, limit)
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        """The rows one by one, for a table that memory may not hold; nothing else is executed meanwhile.
+
+        Of the time only what SQLite takes counts. Raises like `execute`.
+        """
+        self._connection.text_factory = decode_text
+        with self._named():
+            bound_values(self._connection, sql)
+            with closing(self._connection.cursor()) as cursor:
+                self._deadline = monotonic() + SECONDS
+                row = cursor.execute(sql).fetchone()
+                while row is not None:
+                    given = monotonic()
+                    yield row
+                    self._deadline += monotonic() - given
+                    row = cursor.fetchone()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of SQLite become one that names the database."""
+        try:
+            yield
         except sqlite3.Error as error:
             raise DatabaseError(f"{self._db_id}: {self._why(error)}") from error
         except MemoryError as error:

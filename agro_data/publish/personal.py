@@ -12,7 +12,6 @@ import base64
 import gzip
 import json
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
@@ -20,10 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
+from agro_data.databases.connections import SqliteConnection
 from agro_data.databases.opening import open_duckdb
 from agro_data.databases.quoting import quoted
+from agro_data.databases.types import Database
 
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
@@ -44,9 +46,11 @@ KINDS = {
     "card": "payment card",
     "ssn": "US social security number",
 }
+VIRTUAL = 2  # what `pragma_table_xinfo` calls hidden of a column that is computed when it is read
 TEXT_FILES = (".md", ".html")
 PACKED = re.compile(r"H4sI[A-Za-z0-9+/]{16,}={0,2}")  # gzip in base64, which pages carry rows in (`pages.packed`)
-PIECE = 500  # rows of a table that are held at once
+PIECE = 500  # rows of a table in which a text counts once
+REMEMBERED = 2**20  # characters of texts that are held at once to know them again
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,8 @@ def scan_files(folder: Path, names: Iterable[str], ids: Collection[str] = ()) ->
     """Findings in the files `names` of `folder`, by file and kind; files without any are left out.
 
     Reads Parquet, SQLite, DuckDB, JSON and text; texts that are one of `ids` are passed over, as in `personal_rows`.
-    Raises `ValueError` for a file that it cannot read: a file that was not scanned is not published.
+    Raises `ValueError`, `DatabaseError` or `duckdb.Error` for a file that it cannot read, or only without bounds on
+    time and memory: a file that was not scanned is not published.
     """
     found: dict[str, dict[str, int]] = {}
     for name in names:
@@ -159,29 +164,50 @@ def _contents(path: Path) -> Iterator[str]:
 
 
 def _sqlite(path: Path) -> Iterator[str]:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        yield from _distinct(connection.execute("SELECT sql FROM sqlite_master"))  # defaults, checks, names of columns
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-        for (table,) in tables:
-            yield from _distinct(connection.execute(f"SELECT * FROM {quoted(table)}"))
+    with closing(SqliteConnection(Database(path.name, "sqlite", "sqlite", path, "", path.name))) as connection:
+        yield from _distinct(connection.stream("SELECT sql FROM sqlite_master"))  # defaults, checks, names of columns
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"):
+            columns = connection.execute(
+                "SELECT name, hidden FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid", (table,)
+            )
+            if not all(isinstance(name, str) for name in (table, *(column for column, _ in columns))):
+                raise ValueError(f"{path}: the name of a table or column is not UTF-8, so it is not published")
+            computed = [quoted(str(column)) for column, hidden in columns if hidden == VIRTUAL]
+            stored = ", ".join(quoted(str(column)) for column, hidden in columns if hidden != VIRTUAL)
+            for read in (stored, *computed):  # each may be as long as all that is stored of a row
+                yield from _distinct(connection.stream(f"SELECT {read} FROM {quoted(str(table))}"))
 
 
 def _duckdb(path: Path) -> Iterator[str]:
-    with closing(open_duckdb(path, "duckdb", {})[0]) as connection:
+    with closing(open_duckdb(path, "duckdb", {"memory_limit": "1GiB"})[0]) as connection:
         for defined in ("sql FROM duckdb_tables()", "sql FROM duckdb_views()", "labels FROM duckdb_types()"):
-            yield from _distinct(connection.execute(f"SELECT {defined} WHERE NOT internal"))
+            yield from _distinct(_rows(connection.execute(f"SELECT {defined} WHERE NOT internal")))
         tables = connection.execute(
             "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
         ).fetchall()
         for name in tables:
-            yield from _distinct(connection.execute(f"SELECT * FROM {'.'.join(map(quoted, name))}"))
+            yield from _distinct(_rows(connection.execute(f"SELECT * FROM {'.'.join(map(quoted, name))}")))
 
 
-def _distinct(cursor: object) -> Iterator[str]:
-    """The texts of a cursor's rows, each once a piece."""
-    while rows := cursor.fetchmany(PIECE):  # type: ignore[attr-defined]
-        yield from dict.fromkeys(text for row in rows for text in _texts(row))
+def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
+    while row := cursor.fetchone():
+        yield row
+
+
+def _distinct(rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    """The texts of rows, each once a piece."""
+    seen: set[str] = set()
+    held = 0
+    for number, row in enumerate(rows):
+        if number % PIECE == 0:
+            seen, held = set(), 0
+        for text in _texts(row):
+            if held > REMEMBERED:
+                seen, held = set(), 0
+            if text not in seen:
+                seen.add(text)
+                held += len(text)
+                yield text
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -162,6 +162,41 @@ def test_one_call_of_a_function_takes_seconds_at_most_in_this_process(tmp_path: 
     shuffled_copy(database, tmp_path / "copies", 1)
 
 
+@pytest.mark.parametrize(
+    ("computed", "why"),
+    [
+        (f"hex(zeroblob({LONGEST // 2 + 1}))", "more than 64 MiB"),
+        ("instr(replace(hex(zeroblob(4000000)), '00', 'aa'), hex(zeroblob(2000000)))", "more than 128 KiB"),
+    ],
+)
+def test_a_file_that_is_looked_through_for_personal_data_has_the_same_bounds(
+    computed: str, why: str, tmp_path: Path
+) -> None:
+    sqlite_file(
+        tmp_path / "x.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES ('ann.lee@gmail.com'), (CAST(x'ff' AS TEXT))"
+    )
+    assert scan_files(tmp_path, ["x.sqlite"]) == {"x.sqlite": {"email": 1}}
+    sqlite_file(tmp_path / "y.sqlite", f"CREATE TABLE g(a, z AS ({computed})); INSERT INTO g(a) VALUES (1)")
+    with pytest.raises(DatabaseError, match=why):
+        scan_files(tmp_path, ["y.sqlite"])
+
+
+def test_each_computed_column_is_looked_through_by_itself(tmp_path: Path) -> None:
+    """Each value may have 64 MiB, and a row of all of them may take more than the process has."""
+    columns = ", ".join(f"z{number} AS (zeroblob(10000000))" for number in range(16))
+    sqlite_file(
+        tmp_path / "x.sqlite", f"CREATE TABLE t(a, m AS (a || '@gmail.com'), {columns}); INSERT INTO t VALUES ('ann')"
+    )
+    program = (
+        "import resource, sys; from pathlib import Path; from agro_data.publish.personal import scan_files;"
+        "data = int(Path('/proc/self/statm').read_text().split()[5]) * resource.getpagesize() + 100 * 2**20;"
+        "resource.setrlimit(resource.RLIMIT_DATA, (data, data));"
+        "print(scan_files(Path(sys.argv[1]), ['x.sqlite']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'x.sqlite': {'email': 1}}\n"
+
+
 def test_a_schema_may_have_longer_texts_than_the_values_of_slow_functions(tmp_path: Path) -> None:
     columns = ", ".join(f"answer_{number:04}_{'x' * 90} INTEGER" for number in range(1_500))  # as of a survey
     path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t({columns}); INSERT INTO t DEFAULT VALUES")
