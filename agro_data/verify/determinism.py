@@ -15,18 +15,20 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from urllib.parse import quote
 
 import duckdb
 
 from agro_data.databases.collations import sqlite_collations
+from agro_data.databases.connections import PROGRESS_STEPS, SECONDS
 from agro_data.databases.data_files import data_files
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.engine import READ_ONLY, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.file_tables import create_tables
-from agro_data.databases.opening import BUILT_IN, LONGEST, bound_values, lock, open_sqlite, schemas_of, settled
+from agro_data.databases.opening import BUILT_IN, LONGEST, TIMED, bound_values, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
 
@@ -98,18 +100,20 @@ def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".copy-") as name:
         part = Path(name) / target.name
         stream = f"{database.content_hash}:{seed}"
+        seconds = SECONDS * max(1, -(-size_of(database) // LARGE))  # also a sample is taken of all rows
         try:
             source = settled(database.path.absolute(), database.layout, Path(name) / "settled")
             if database.dialect == "sqlite":
-                _copy_sqlite(source, part, stream, seed is not None, sampled)
+                _copy_sqlite(source, part, stream, seed is not None, sampled, seconds)
             else:
-                _copy_duckdb(replace(database, path=source), part, stream, seed is not None, sampled)
+                _copy_duckdb(replace(database, path=source), part, stream, seed is not None, sampled, seconds)
         except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
             if _is_full_disk(error):
                 raise OSError(errno.ENOSPC, f"no room for a copy of {database.db_id}", str(target.parent)) from error
             if is_passing(error):
                 raise
-            raise DatabaseError(f"{database.db_id}: no shuffled copy: {discreet_line(error)}") from error
+            why = f"it takes over {seconds:g} s, as of a column that is computed" if _is_late(error) else None
+            raise DatabaseError(f"{database.db_id}: no shuffled copy: {why or discreet_line(error)}") from error
         os.replace(part, target)
 
 
@@ -122,11 +126,19 @@ def _is_full_disk(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno in NO_SPACE
 
 
+def _is_late(error: Exception) -> bool:
+    """Whether a copy took longer than it may."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+    return isinstance(error, duckdb.InterruptException)
+
+
 # --- SQLite ------------------------------------------------------------------------------------------------------
 
 
-def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
+def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: bool, seconds: float) -> None:
     """Rows travel inside SQLite, so that no cell changes, not even text that is not UTF-8."""
+    deadline = monotonic() + seconds
     with closing(sqlite3.connect(target.absolute().as_uri(), uri=True, isolation_level=None)) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "foreign_keys=OFF"):
@@ -138,6 +150,7 @@ def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: 
         connection.execute("DROP TABLE agro_first")
         uri = "file:" + quote(os.fsencode(source.absolute())) + "?mode=ro&immutable=1"
         connection.execute("ATTACH ? AS old", (uri,))
+        connection.set_progress_handler(lambda: monotonic() > deadline, PROGRESS_STEPS)
         connection.execute("BEGIN")
         listed = connection.execute(
             """SELECT name, strict FROM pragma_table_list WHERE schema = 'old' AND type IN ('table', 'virtual')
@@ -147,7 +160,7 @@ def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: 
             try:
                 _copy_sqlite_table(connection, name, bool(strict), f"{seed}:{name}", shuffle, sampled)
             except (sqlite3.OperationalError, sqlite3.DataError, UnicodeDecodeError) as error:
-                if _is_full_disk(error):
+                if _is_full_disk(error) or _is_late(error):
                     raise
                 continue  # a table that cannot be read is in no schema either, so no statement names it
         for (sql,) in connection.execute(
@@ -196,7 +209,7 @@ def _sqlite_type(declared: str) -> str:
 # --- DuckDB ------------------------------------------------------------------------------------------------------
 
 
-def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
+def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool, seconds: float) -> None:
     """Tables, views and macros of a DuckDB file, or the files of a folder as tables.
 
     A file is copied in an engine of its own, which is locked before anything that it defines can be called. In SQL of
@@ -210,11 +223,14 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
         attaching(connection, *source) as old,
     ):
         connection.execute(UTC)
+        timed = f"SET {TIMED} = {int(seconds * 1000)}"
         views: list[str] = []
         if files:
             connection.execute(f"USE {old}")
             names = [("main", name) for name in create_tables(connection, database.path).tables]
+            connection.execute(timed)
         else:
+            connection.execute(timed)
             lock(connection)
             connection.execute(f"SET search_path = {literal('.'.join(BUILT_IN))}")
             names, views = _copy_definitions(connection, old, own)
@@ -232,7 +248,9 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
 
 def _is_damage(error: duckdb.Error) -> bool:
     """Whether a file that was read is at fault, and neither the machine nor what was to be written."""
-    return not (isinstance(error, duckdb.OutOfMemoryException) or is_passing(error) or _is_full_disk(error))
+    return not (
+        isinstance(error, duckdb.OutOfMemoryException) or is_passing(error) or _is_full_disk(error) or _is_late(error)
+    )
 
 
 def _copy_definitions(

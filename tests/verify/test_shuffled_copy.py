@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 
 import duckdb
 import pytest
@@ -235,4 +236,30 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     database = replace(as_database(bad, "sqlite"), db_id="ledger")
     with pytest.raises(DatabaseError, match="ledger: no shuffled copy"):
         shuffled_copy(database, tmp_path / "copies", seed=0)
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_copy_of_columns_that_are_computed_has_a_bound(
+    dialect: Dialect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each value is short and each call of a function takes a moment only: what takes long is the table."""
+    path = tmp_path / f"slow.{dialect}"
+    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)"
+    if dialect == "sqlite":
+        slow = "length(replace(hex(zeroblob(5000)), '00', 'ab')) + i"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                f"CREATE TABLE t(i INTEGER, z AS ({slow})); INSERT INTO t(i) {rows} SELECT i FROM n"
+            )
+    else:
+        slow = "CASE WHEN slow THEN len(list_sort(range(1000 + i % 2))) END"  # computed where a row is inserted, too
+        with duckdb.connect(path) as duck:
+            duck.execute(f"CREATE TABLE t(i BIGINT, slow BOOLEAN, z AS ({slow}))")
+            duck.execute("INSERT INTO t SELECT i, false FROM range(200000) r(i); UPDATE t SET slow = true")
+    monkeypatch.setattr(determinism, "SECONDS", 0.3)
+    started = monotonic()
+    with pytest.raises(DatabaseError, match=r"slow: no shuffled copy: it takes over 0.3 s"):
+        shuffled_copy(as_database(path, dialect), tmp_path / "copies", seed=0)
+    assert monotonic() - started < 5
     assert list((tmp_path / "copies").iterdir()) == []
