@@ -173,10 +173,11 @@ def _ragged(mark: str) -> str:
 def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
     """How a file is written, as DuckDB finds it at every row; a header of years is one, too."""
     found = _found(connection, file, settings)
-    if not found.header and _is_header_of_years(_first_line(file, found), found.columns):
-        lines = settings if "skip=" in settings else f"{settings}, skip={found.skipped}"
-        return replace(_found(connection, file, f"{lines}, header=true"), skipped=found.skipped)
-    return found
+    if found.header or not _is_header_of_years(line := _first_line(file, found), found.columns):
+        return found
+    lines = settings if "skip=" in settings else f"{settings}, skip={found.skipped}"
+    named = replace(_found(connection, file, f"{lines}, header=true"), skipped=found.skipped)
+    return found if _is_row_of_years(connection, file, named, line) else named
 
 
 def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
@@ -219,6 +220,18 @@ def _is_header_of_years(cells: Sequence[str], columns: Mapping[str, str]) -> boo
     follow = years == list(range(years[0], years[0] + len(years))) if len(years) >= YEARS else False
     texts = not any(character.isdecimal() for cell in named for character in cell[:1])
     return follow and bool(named) and texts and len({*named}) == len(named) and len(cells) == len(columns)
+
+
+def _is_row_of_years(connection: duckdb.DuckDBPyConnection, file: Path, named: Written, line: Sequence[str]) -> bool:
+    """Whether below a line that may be a header of years there are rows, and in its columns of years they hold nothing
+    but years, as `Norway,2001,2002,2003` above `Peru,1998,2004,2011`."""
+    as_texts = replace(named, columns=dict.fromkeys(named.columns, "VARCHAR"))
+    rows = f"FROM read_csv({patterns([file])}, {as_texts.settings()}, hive_partitioning=false)"
+    years = [quoted(name) for name, cell in zip(named.columns, line, strict=True) if _YEAR.fullmatch(cell)]
+    others = " OR ".join(f"NOT regexp_full_match(trim({year}), {literal(_YEAR.pattern)})" for year in years)
+    wheres = (others, f"coalesce({', '.join(years)}) IS NOT NULL")
+    other, held = (connection.execute(f"SELECT 1 {rows} WHERE {where} LIMIT 1").fetchone() for where in wheres)
+    return not other and bool(held)
 
 
 def _title(file: Path, written: Written) -> int | None:

@@ -163,6 +163,26 @@ def test_a_title_with_cells_ends_at_a_blank_line_and_years_are_a_header(tmp_path
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Norway,2001,2002,2003\nPeru,1998,2004,2011\nChad,,1999,2000\n", "column0"),
+        ("Norway;2001;2002;2003\nPeru;1998;2000;2011\n", "column0"),
+        ("country,2001,2002,2003\nNorway,1998,2004,2011\nPeru,1998,2004,2210\n", "country"),
+        ("country,2001,2002,2003\nNorway,1998.5,2004,2011\n", "country"),
+        ("country,2001,2002,2003\nNorway,,,\n", "country"),
+        ("country,2001,2002,2003\n", "country"),
+    ],
+)
+def test_a_text_and_years_above_nothing_but_years_are_a_row(text: str, first: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with closing(duckdb.connect()) as connection:
+        create_tables(connection, tmp_path)
+        table = connection.sql("FROM t")
+        assert table.columns[0] == first
+        assert len(table.fetchall()) == text.count("\n") - (first == "country")
+
+
 @pytest.mark.parametrize("loaded", [2**20, -1])
 @pytest.mark.parametrize(
     ("values", "kind"),
