@@ -19,19 +19,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-import duckdb
-
-from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
+from agro_data.databases.apart import LATE, Engine, EngineCrashed
+from agro_data.databases.cells import decode_text, is_undecodable
 from agro_data.databases.collations import duckdb_collations, sqlite_collations
 from agro_data.databases.data_files import data_tables
-from agro_data.databases.errors import DatabaseError, discreet_line, interruptible
+from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.opening import (
     BUILT_IN,
     LONGEST,
     SHORT,
     bound_values,
-    name_in_engine,
-    open_duckdb,
     open_sqlite,
     settled,
 )
@@ -44,7 +41,6 @@ Row = tuple[Cell, ...]
 SECONDS = 120.0  # for one statement of ours: a view of the database can run without end
 PROGRESS_STEPS = 100_000  # of SQLite's virtual machine, between two looks at the clock
 HEAP = 2 * 2**30  # bytes of memory for all of SQLite in this process: a view can sort without end, too
-_LATE = "a statement takes too long, as of a view that runs without end"
 
 
 @dataclass(frozen=True)
@@ -106,20 +102,19 @@ def open_database(database: Database) -> Iterator[Connection]:
 
     Raises `DatabaseError` that names the database when it cannot be opened.
     """
-    with interruptible(), ScratchFolder("read") as folder:
+    with ScratchFolder("read") as folder:
         try:
-            path = settled(database.path.absolute(), database.layout, Path(folder))
-            connection = _open(replace(database, path=path))
-        except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
+            connection = _open(replace(database, path=database.path.absolute()), Path(folder))
+        except (OSError, sqlite3.Error, DatabaseError) as error:
             raise DatabaseError(f"{database.db_id}: cannot be opened: {discreet_line(error)}") from error
         with closing(connection):
             yield connection
 
 
-def _open(database: Database) -> SqliteConnection | DuckdbConnection:
+def _open(database: Database, folder: Path) -> SqliteConnection | DuckdbConnection:
     if database.dialect == "sqlite":
-        return SqliteConnection(database)
-    return DuckdbConnection(database)
+        return SqliteConnection(replace(database, path=settled(database.path, database.layout, folder)))
+    return DuckdbConnection(database, folder)
 
 
 class SqliteConnection:
@@ -179,7 +174,7 @@ class SqliteConnection:
     def _why(self, error: sqlite3.Error) -> str:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_INTERRUPT:
-            return _LATE
+            return LATE
         if code != sqlite3.SQLITE_TOOBIG:
             return discreet_line(error)
         if self._connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH) == LONGEST:
@@ -280,24 +275,23 @@ class DuckdbConnection:
 
     dialect: Dialect = "duckdb"
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, folder: Path) -> None:
         self._db_id = database.db_id
         self._files = {table.name for table in data_tables(database.path)} if database.layout == "files" else set()
-        settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
-        self._connection, self.unread, self.problems = open_duckdb(database.path, database.layout, settings)
-        self._catalog = name_in_engine(database.path) if database.layout == "duckdb" else "memory"
+        self._engine = Engine(database.path, database.layout, SECONDS, folder)
+        self.unread, self.problems = self._engine.unread, self._engine.remarks
+        self._catalog = self._engine.name if database.layout == "duckdb" else "memory"
 
     def close(self) -> None:
-        self._connection.close()
+        self._engine.close()
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
         try:
-            with interruptible():
-                cursor = self._connection.execute(sql, list(parameters))
-                return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
-        except duckdb.Error as error:
-            late = isinstance(error, duckdb.InterruptException)
-            raise DatabaseError(f"{self._db_id}: {_LATE if late else discreet_line(error)}") from error
+            return self._engine.execute(sql, parameters, limit)
+        except DatabaseError as error:
+            raise type(error)(f"{self._db_id}: {error}") from error
+        except OSError as error:  # it had to be opened again
+            raise DatabaseError(f"{self._db_id}: {discreet_line(error)}") from error
 
     def objects(self) -> list[TableInfo]:
         listed = self.execute(
@@ -319,6 +313,8 @@ class DuckdbConnection:
             try:
                 table = self._table(schema, name, is_view and name not in self._files)
                 by_schema.setdefault(schema, []).append(table)
+            except EngineCrashed:
+                raise
             except DatabaseError as error:
                 self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
         tables: list[TableInfo] = []

@@ -9,31 +9,18 @@ computed inside DuckDB, streamed, at a few hundred thousand rows a second and co
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from agro_data.databases.apart import hash_apart
 from agro_data.databases.data_files import data_files
-from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.opening import name_in_engine, open_duckdb, settled, stamp, with_sides
-from agro_data.databases.quoting import quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.opening import stamp, with_sides
+from agro_data.databases.rows_hash import hash_in
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Layout, Stamp
-
-if TYPE_CHECKING:
-    import duckdb
-
-OWN = "WHERE NOT internal AND database_name = ? ORDER BY ALL"
-TABLES = f"SELECT schema_name, table_name, sql FROM duckdb_tables() {OWN}"
-VIEWS = f"SELECT schema_name, view_name, sql FROM duckdb_views() {OWN}"
-MACROS = f"SELECT schema_name, function_name, parameters::VARCHAR, macro_definition FROM duckdb_functions() {OWN}"
-COLUMNS = f"SELECT schema_name, table_name, column_index, column_name, data_type FROM duckdb_columns() {OWN}"
-LOW = "18446744073709551615::UHUGEINT"
 
 
 def content_hash(path: Path, layout: Layout) -> str:
@@ -110,17 +97,11 @@ def duckdb_hash(path: Path) -> str:
     A row is the text of its cells, each with its length before it, so that no two rows share a text. Indexes, comments
     and the order of rows are no content: no answer may depend on them. Raises `DatabaseError`.
     """
-    import duckdb  # noqa: PLC0415
-
     try:
         with ScratchFolder("hash") as folder:
-            whole = settled(path.absolute(), "duckdb", Path(folder))
-            connection, *_ = open_duckdb(whole, "duckdb", {"memory_limit": "1GiB"})
-            with closing(connection):
-                name = name_in_engine(whole)
-                return _hash(connection, name, connection.execute(MACROS, [name]).fetchall())
-    except duckdb.Error as error:
-        raise DatabaseError(f"{path.name}: its content cannot be read: {discreet_line(error)}") from error
+            return hash_apart(path.absolute(), Path(folder))
+    except DatabaseError as error:
+        raise DatabaseError(f"{path.name}: its content cannot be read: {error}") from error
 
 
 def written_hash(path: Path) -> str:
@@ -131,31 +112,4 @@ def written_hash(path: Path) -> str:
 
     with attached(path, READ_ONLY) as connection:
         ((name,),) = connection.execute("SELECT current_database()").fetchall()
-        return _hash(connection, name, [])
-
-
-def _hash(connection: duckdb.DuckDBPyConnection, name: str, macros: Sequence[tuple[Any, ...]]) -> str:
-    tables, views, columns = (connection.execute(sql, [name]).fetchall() for sql in (TABLES, VIEWS, COLUMNS))
-    names: dict[tuple[str, str], list[str]] = {(schema, table): [] for schema, table, _ in tables}
-    for schema, table, _, column, _ in columns:  # of views, too
-        names.setdefault((schema, table), []).append(column)
-    sums = [_rows_sum(connection, (name, schema, table), names[schema, table]) for schema, table, _ in tables]
-    content = [tables, views, macros, columns, sums]
-    return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
-
-
-def _rows_sum(
-    connection: duckdb.DuckDBPyConnection, place: tuple[str, str, str], columns: Sequence[str]
-) -> tuple[str, ...]:
-    """Row count and the sums of the lower and upper halves of the rows' MD5: halves, so that no sum overflows."""
-    row = ", ".join(_cell(f"{quoted(place[-1])}.{quoted(column)}") for column in columns)
-    found = connection.execute(
-        f"""SELECT count(*), coalesce(sum((half & {LOW})::UBIGINT), 0), coalesce(sum((half >> 64)::UBIGINT), 0)
-            FROM (SELECT md5_number(concat({row})) AS half FROM {".".join(map(quoted, place))})"""
-    ).fetchone()
-    return tuple(str(figure) for figure in found or ())
-
-
-def _cell(column: str) -> str:
-    text = f"{column}::VARCHAR COLLATE C"  # texts of two collations cannot be joined
-    return f"CASE WHEN {column} IS NULL THEN 'n' ELSE concat(strlen({text}), ':', {text}) END"
+        return hash_in(connection, name, [])

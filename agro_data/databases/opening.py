@@ -194,7 +194,7 @@ def open_duckdb(
             if "lock" not in str(error):
                 raise
             raise DatabaseError(
-                f"{path.name}: another program has it open to write to; close it there, or give a copy"
+                f"{path.name}: another program, or this one, has it open to write to; close it there, or give a copy"
             ) from error
         connection.execute(UTC)
         lock(connection)  # before anything that a file defines can be called

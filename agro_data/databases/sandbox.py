@@ -20,7 +20,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
-import agro_data
+from agro_data.databases.children import KILL_FACTOR, KILL_SLACK, OPEN_SECONDS, cause, environment
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.opening import settled, stamp, with_sides
@@ -33,8 +33,6 @@ Want = Literal["digest", "few", "rows"]
 BATCH = 128  # trials a message
 FEW_CELLS = 100_000
 KEPT_CELLS: dict[Want, int] = {"digest": 0, "few": FEW_CELLS, "rows": sys.maxsize}  # of a result with its rows
-OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
-KILL_FACTOR, KILL_SLACK = 1.5, 0.2  # a worker is killed after limit x factor + slack: within twice the limit
 LOOKS = 100  # at what a worker shows, until it is not being written
 FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
 COMMAND = "from agro_data.databases.worker import main; main()"
@@ -363,16 +361,3 @@ def _lost(
 def _overrun_result(limits: Limits) -> Result:
     why = f"over {limits.seconds:g} s and not to be interrupted: its process was ended"
     return Result("timeout", seconds=KILL_FACTOR * limits.seconds, error=why)
-
-
-def cause(code: int) -> str:
-    """Why a child process gave no answer."""
-    return f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
-
-
-def environment() -> dict[str, str]:
-    """The environment variables that a worker needs, without the secrets of this process."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
-    root = str(Path(agro_data.__file__).parents[1])
-    # One malloc arena: each further one takes 64 MiB of the address space that is limited.
-    return {**kept, "PYTHONPATH": root, "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "1"}

@@ -26,10 +26,11 @@ from collections import OrderedDict
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 from zlib import crc32
 
+from agro_data.databases.children import bound_memory, end_with, resident
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, open_session, run_statement
 from agro_data.databases.types import Layout, Limits
@@ -60,16 +61,6 @@ def main() -> None:
     os._exit(0)  # DuckDB's library would list on standard error what Python still holds of it
 
 
-def end_with(parent: int) -> None:
-    """End this process when its parent is gone, even by `kill -9` and even amid a statement.
-
-    Not PR_SET_PDEATHSIG: that signal also comes when only the thread that started this process ends.
-    """
-    while os.getppid() == parent:
-        sleep(0.5)
-    os._exit(0)
-
-
 def show(page: mmap.mmap, since: float, phase: int, task: int, place: int) -> None:
     """Write the state. The writer may be stopped in the middle of it; `shown` then does not give it."""
     state = STATE.pack(since, phase, task, place)
@@ -86,8 +77,8 @@ def shown(page: mmap.mmap) -> tuple[float, int, int, int] | None:
 def _serve(connection: Connection, page: mmap.mmap) -> None:
     limits = Limits(*marshal.loads(connection.recv_bytes()))
     sessions = _Sessions(limits)
-    _bound_memory(limits)
-    started = _resident()
+    bound_memory(limits.memory)
+    started = resident()
     while True:
         show(page, monotonic(), IDLE, 0, 0)
         kept_cells, targets, tasks = marshal.loads(connection.recv_bytes())
@@ -114,7 +105,7 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             # The rest is left to a new process, with an empty heap: engines do not give back all that a statement took,
             # and what becomes of one must not depend on those before it. Whatever takes much also takes the time after
             # which answers are sent.
-            if exhausted or _resident() - started > limits.memory // RESIDENT_SHARE:
+            if exhausted or resident() - started > limits.memory // RESIDENT_SHARE:
                 show(page, monotonic(), IDLE, 0, 0)
                 return
 
@@ -183,7 +174,7 @@ class _Sessions:
             if layout != "sqlite" and "duckdb" not in sys.modules:
                 import duckdb  # noqa: F401, PLC0415
 
-                _bound_memory(self._limits)
+                bound_memory(self._limits.memory)
             session = open_session(Path(path), layout, self._limits)
         except Exception as error:  # whatever is wrong with one database is the answer to its statements
             if self._used and (isinstance(error, MemoryError) or "memory" in str(error).lower()):
@@ -203,24 +194,3 @@ class _Sessions:
             return much
         size = path.stat().st_size
         return WEIGHT + min(size, CACHE) if layout == "sqlite" else min(ENGINE + size, much)
-
-
-def _bound_memory(limits: Limits) -> None:
-    """Limit the address space to what is taken now and `limits.memory` more, where the system tells it."""
-    taken, _ = _memory()
-    if taken:
-        resource.setrlimit(resource.RLIMIT_AS, (taken + limits.memory, resource.RLIM_INFINITY))
-
-
-def _resident() -> int:
-    """Bytes of memory that this process holds; 0 where the system does not tell."""
-    return _memory()[1]
-
-
-def _memory() -> tuple[int, int]:
-    """Bytes of address space and of memory that this process has; zeros where the system does not tell."""
-    statm = Path("/proc/self/statm")
-    if not statm.exists():
-        return 0, 0
-    space, resident = statm.read_text().split()[:2]
-    return int(space) * resource.getpagesize(), int(resident) * resource.getpagesize()

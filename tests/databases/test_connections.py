@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file, unchecked
 
+from agro_data.databases import apart
 from agro_data.databases.connections import (
     ColumnInfo,
     Connection,
@@ -286,8 +287,15 @@ def test_each_file_is_read_by_itself_wherever_it_lies(tmp_path: Path) -> None:
         assert connection.problems == []
 
 
+def load_at_most(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where databases are opened."""
+    command = f"from agro_data.databases import apart, file_tables; file_tables.CSV_LOADED = {size}; apart.main()"
+    monkeypatch.setattr(apart, "COMMAND", command)
+    monkeypatch.setattr(apart, "_waiting", [])
+
+
 def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 4)
+    load_at_most(4, monkeypatch)
     csv_file(tmp_path / "shop" / "t.csv")
     csv_file(tmp_path / "other.txt", "secret\n1\n")
     with open_database(found(tmp_path / "shop")) as connection:
@@ -343,7 +351,7 @@ def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
 def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
     loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", loaded)
+    load_at_most(loaded, monkeypatch)
     shop = csv_file(tmp_path / "shop" / "ragged.csv", "id,name\n1,a\n2,b,c\n3,d\n").parent
     csv_file(shop / "good.csv", "remark\nfair, or so\nbad\n")
     with open_database(found(shop)) as connection:
@@ -433,7 +441,9 @@ def test_threads_may_read_one_duckdb_file(tmp_path: Path) -> None:
 
 def test_a_duckdb_file_that_is_written_to_meanwhile_says_what_to_do(tmp_path: Path) -> None:
     database = found(duckdb_file(tmp_path / "shop.duckdb", SHOP + ONE))
-    refused = pytest.raises(DatabaseError, match="this process has it open to write to; close it, or give a copy")
+    refused = pytest.raises(
+        DatabaseError, match="another program, or this one, has it open to write to; close it there, or give"
+    )
     with duckdb.connect(database.path), refused, open_database(database):
         pass
 
@@ -452,7 +462,7 @@ def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
             assert process.stdout is not None
             process.stdout.readline()
             with (
-                pytest.raises(DatabaseError, match="another program has it open"),
+                pytest.raises(DatabaseError, match="another program, or this one, has it open"),
                 open_database(unchecked(path, "duckdb")),
             ):
                 raise AssertionError("was opened")

@@ -18,7 +18,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.content import content_hash
 from agro_data.databases.data_files import DataTable, data_files
-from agro_data.databases.opening import stamp
+from agro_data.databases.opening import open_duckdb, stamp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.exports.export import write_files
 from agro_data.profiling.profiler import profile_database
@@ -200,7 +200,6 @@ def test_a_parquet_file_is_probed_once_as_it_is(tmp_path: Path, monkeypatch: pyt
     folder = parquet_file(tmp_path / "shop" / "good.parquet").parent
     bad = folder / "bad.parquet"
     bad.write_bytes(zlib.decompress(base64.b85decode(SPOILING)))
-    database = found(tmp_path)
     read: list[str] = []
     looked = file_tables._query
 
@@ -213,8 +212,9 @@ def test_a_parquet_file_is_probed_once_as_it_is(tmp_path: Path, monkeypatch: pyt
     for changed in (False, False, True):
         if changed:
             bad.write_bytes(bad.read_bytes())
-        with open_database(database) as connection:
-            assert len(connection.unread) == 1
+        connection, unread, _ = open_duckdb(folder, "files", {})
+        connection.close()
+        assert len(unread) == 1
         seen.append(sorted(read))
         read.clear()
     assert seen == [["bad", "good", "good"], ["good"], ["bad", "good"]]  # once more, to make the table of it
