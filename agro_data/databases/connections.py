@@ -29,8 +29,10 @@ from agro_data.databases.opening import (
     LONGEST,
     SHORT,
     bound_values,
+    names_any,
     open_sqlite,
     settled,
+    slow_functions,
 )
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
@@ -128,6 +130,8 @@ class SqliteConnection:
         self._db_id = database.db_id
         self._connection = open_sqlite(database.path)
         self._connection.execute(f"PRAGMA hard_heap_limit={HEAP}")
+        self._slow: frozenset[str] | None = None  # functions; whether the schema names one is found out with them
+        self._schema_is_slow = True
         self._deadline = 0.0
         self._connection.set_progress_handler(lambda: monotonic() > self._deadline, PROGRESS_STEPS)
 
@@ -151,7 +155,7 @@ class SqliteConnection:
         """
         self._connection.text_factory = decode_text
         with self._named():
-            bound_values(self._connection, sql)
+            self._bound(sql)
             with closing(self._connection.cursor()) as cursor:
                 self._deadline = monotonic() + SECONDS
                 row = cursor.execute(sql).fetchone()
@@ -183,9 +187,22 @@ class SqliteConnection:
             f"a value of more than {SHORT // 2**10} KiB where functions are called that may take hours with longer ones"
         )
 
+    def _bound(self, sql: str, parameters: int = 0) -> None:
+        """`bound_values`, which prepares a statement once more, unless neither this one nor the schema names a function
+        that could need it: most of ours do not, and few schemas."""
+        if self._slow is None:
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            slow = slow_functions(self._connection)
+            schema = self._connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+            self._slow, self._schema_is_slow = slow, any(names_any(text, slow) for (text,) in schema)
+        if self._schema_is_slow or names_any(sql, self._slow):
+            bound_values(self._connection, sql, parameters)
+        else:
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+
     def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
-        bound_values(self._connection, sql, len(parameters))
         self._deadline = monotonic() + SECONDS
+        self._bound(sql, len(parameters))
         with closing(self._connection.execute(sql, tuple(parameters))) as cursor:
             return cursor.fetchall() if limit is None else cursor.fetchmany(limit)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -45,6 +46,8 @@ LINEAR = frozenset((
     *("date", "time", "datetime", "julianday", "strftime", "unixepoch", "row_number", "rank", "dense_rank"),
     *("lag", "lead", "first_value", "last_value", "nth_value", "ntile"),
 ))  # fmt: skip
+
+_WORD = re.compile(r"\w+", re.ASCII)  # as long as a name of SQLite's that is ASCII, or shorter
 
 TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 BUILT_IN = ("system", "main")  # database and schema of DuckDB's own functions
@@ -165,6 +168,18 @@ def bound_values(connection: sqlite3.Connection, sql: str, parameters: int = 0) 
     # An authorizer is not told what a generated column calls.
     called = {str(given).partition("(")[0].lower() for _, step, *_, given, _, _ in program if step in CALLS}
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if called <= LINEAR else SHORT)
+
+
+def slow_functions(connection: sqlite3.Connection) -> frozenset[str]:
+    """The functions of a connection that are not `LINEAR`. Raises `sqlite3.Error`."""
+    listed = connection.execute("SELECT DISTINCT lower(name) FROM pragma_function_list")
+    return frozenset(name for (name,) in listed) - LINEAR
+
+
+def names_any(text: str | bytes, functions: frozenset[str]) -> bool:
+    """Whether a word of some SQL, be it in quotes, is one of `functions`: else none of them can be called there."""
+    text = text if isinstance(text, str) else text.decode("latin-1")
+    return not functions.isdisjoint(_WORD.findall(text.lower()))
 
 
 def open_duckdb(
