@@ -129,10 +129,10 @@ def _added(place: Place, scope: Scope, label: str) -> Iterator[Edit]:
             for table in tables_with({name}, place.schema):
                 if table in present or folded(table) in present:
                     continue
-                other = Source(folded(table), table, {folded(c): c for c in place.schema[table]}, exp.to_table(table))
+                node = exp.Table(this=identifier(table))
+                other = Source(folded(table), table, {folded(c): c for c in place.schema[table]}, node)
                 if kind_class(other, name, place.schema) != kind_class(source, name, place.schema):
                     continue
-                node = exp.Table(this=identifier(table))
                 left = reference(source, name, scope)
                 left.set("table", identifier(source.node.alias_or_name))
                 right = exp.Column(this=identifier(other.columns[name]), table=identifier(table))

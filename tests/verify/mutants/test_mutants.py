@@ -15,6 +15,7 @@ import duckdb
 import pytest
 from sql_samples import golds, spider_path, spider_schema
 
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import canonical_sql, sql_text
 from agro_data.sql.parse import parse_select
@@ -190,6 +191,14 @@ def test_a_link_between_tables_is_not_dropped() -> None:
 def test_a_group_key_is_not_added_twice() -> None:
     gold = "SELECT id, count(*) FROM customer GROUP BY id"
     assert "SELECT id, COUNT(*) FROM customer GROUP BY id, id" not in of_kind(gold, "group_key")
+
+
+@pytest.mark.parametrize("table", ["it's", "we;ird", 'a"b', "a.b"])
+def test_a_table_of_any_name_is_joined_under_it(table: str) -> None:
+    schema = {"item": {"id": "INTEGER", "name": "TEXT"}, table: {"id": "INTEGER", "name": "TEXT"}}
+    made = mutants_of(resolve(parse_select("SELECT name FROM item", "sqlite"), "sqlite", schema), "sqlite", schema)
+    name = quoted(table)
+    assert f"SELECT item.name FROM item JOIN {name} ON item.id = {name}.id" in {mutant.sql for mutant in made}
 
 
 def test_reserved_words_are_quoted() -> None:
