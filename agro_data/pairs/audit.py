@@ -27,7 +27,10 @@ from agro_data.verify.grade import Case, GoldResults, grade_many
 ROUNDS = 8  # faults of one statement that are mended one after another
 BETWEEN = frozenset({"duplicate", "contradiction", "same_question", "split_leak"})  # of a pair and another
 PROVED = frozenset({"useless_predicate", "useless_join", "useless_distinct"})
-UNSETTLED = frozenset({"uncertifiable"})
+UNSETTLED = {
+    "uncertifiable": "its answer cannot be settled on any instance",
+    "unexamined": "it could not be examined on instances",
+}
 WORSE = frozenset({"zero", "not_analysed"})  # notes that a repair may not bring
 # Findings from the text of the SQL: the repair of another fault may hide them, but does not mend them.
 STAYING = frozenset({"order_reversed", "extreme_reversed", "limit_not_asked"}) | frozenset(
@@ -180,8 +183,8 @@ def _certified(
     kept: dict[int, Mended] = {}
     refused: list[Refused] = []
     for number, one in mended.items():
-        kinds = {finding.kind for finding in again[number].findings} if number in again else UNSETTLED
-        why = apart.get(number) or ("its answer cannot be settled on any instance" if kinds & UNSETTLED else "")
+        kinds = [finding.kind for finding in again[number].findings] if number in again else ["unexamined"]
+        why = apart.get(number) or next((UNSETTLED[kind] for kind in kinds if kind in UNSETTLED), "")
         if why:
             refused.append(Refused(number, one.repairs[0].finding.kind, one.sql, why))
         else:

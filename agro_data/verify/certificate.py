@@ -411,7 +411,7 @@ class _Batch:
     def _certificate(self, case: PendingGold, shown: dict[int, str], min_kill_rate: float) -> Certificate:
         sql = case.gold.sql
         if case.fault:
-            return Certificate(sql, "uncertifiable", f"it could not be examined: {case.fault}")
+            return Certificate(sql, "unexamined", f"it could not be examined: {case.fault}")
         if not case.answers:
             seen = ", ".join(f"{reason} on {count}" for reason, count in case.refused.most_common())
             detail = f"its answer is ambiguous or empty on every instance ({seen or 'none could be made'})"

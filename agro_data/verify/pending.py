@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
+from agro_data.databases.errors import discreet_line
 from agro_data.verify.answers import Answer, Gold
 from agro_data.verify.kills import Suspect
 
@@ -49,4 +50,4 @@ def charged_to(case: PendingGold) -> Iterator[None]:
     except OSError:
         raise  # no room, or no right to write: nothing is wrong with the gold
     except Exception as error:
-        case.fault = f"{type(error).__name__}: {error}"
+        case.fault = f"{type(error).__name__}: {discreet_line(error)}"

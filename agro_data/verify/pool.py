@@ -58,7 +58,8 @@ class MutantFate:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of one gold. `reason` is "", `uncertifiable`, or `weak`; `detail` says it to a person.
+    """What is known of one gold; `detail` says to a person what `reason` does. That is "", `uncertifiable`, `weak`, or
+    `unexamined`: this code failed on it, which says nothing against the gold.
 
     `instances` are names of files on which the gold's answer is unambiguous and a prediction must agree, at most
     `PER_GOLD`; `digests` are the gold's result digests there (`ordered_digest` where it orders at top level).

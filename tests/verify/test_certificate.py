@@ -16,6 +16,7 @@ from verify_shop import as_database, shop
 from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
+from agro_data.pairs.certifying import with_certificate
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificate import DEDICATED, Budget, Certifier
 from agro_data.verify.grade import Case, GoldResults, grade_many
@@ -268,6 +269,19 @@ def test_golds_that_cannot_be_certified_say_why(sandbox: Sandbox, tmp_path: Path
     assert "empty on" in said[3]
     assert not pool.instances
     assert list((tmp_path / "pool").iterdir()) == []
+
+
+def test_a_fault_of_this_code_is_not_called_one_of_the_gold(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise ValueError("no name for a table\n  in line 2")
+
+    monkeypatch.setattr("agro_data.verify.certificate.mutants_of", failing)
+    (found,) = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", GOLDS[:1]).certificates
+    assert (found.reason, found.detail) == ("unexamined", "it could not be examined: ValueError: no name for a table")
+    (told,) = with_certificate([], found)
+    assert (told.kind, told.says) == (found.reason, "It could not be examined: ValueError: no name for a table.")
 
 
 def test_a_gold_that_computes_with_a_list_is_not_graded_where_a_text_stands(sandbox: Sandbox, tmp_path: Path) -> None:
