@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import ascii_lowercase, ascii_uppercase
 
+SPACES = " \t\n\f\r"  # between words, to both engines; any other, as U+00A0, is part of a name to SQLite
+
 
 def quoted(identifier: str) -> str:
     """An identifier as both engines take it."""

@@ -14,6 +14,7 @@ WORDS = st.sampled_from(
     ["SELECT", "select", "a", "A", "'a'", "'A'", '"b"', '"B"', ",", "(", ")", "+", "-", "--", "/*", "*/", " ", "  ",
      "\n", "1", "FROM t", "|| ' '", "> =", ">="]
 )  # fmt: skip
+NO_SPACES = ("\x0b", "\x85", "\u00a0", "\u2003", "\u2028")  # to SQLite, though to Python
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,9 @@ WORDS = st.sampled_from(
         (r"SELECT E'\'A'", r"SELECT E'\'a'", False),
         ("SELECT $$A$$;", "SELECT $$A$$", True),
         ("SELECT ['A]'] WHERE n = 'B'", "SELECT ['A]'] WHERE n = 'b'", False),  # a list of DuckDB
+        ("SELECT a\f\r FROM t\n", "SELECT a FROM t", True),
+        *((f"SELECT a FROM{space}t", "SELECT a FROM t", False) for space in NO_SPACES),
+        *((f"SELECT a FROM t{space}", "SELECT a FROM t", False) for space in NO_SPACES),
         ("SELECT [A  b], X[1]", "SELECT [A  b], x[1]", True),
     ],
 )

@@ -212,6 +212,15 @@ def test_the_same_statement_spelled_otherwise_is_run_once(sandbox: Counting, ins
     assert sandbox.asked == before + 1
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u2028", "\x0b"])
+def test_what_is_no_space_to_the_engine_is_not_passed_unrun(
+    sandbox: Sandbox, instances: tuple[Database, ...], space: str
+) -> None:
+    (grade,) = grade_many([Case(NAMES, NAMES.replace(" FROM", f"{space}FROM"), instances)], sandbox, GoldResults())
+    assert grade.score == 0.0
+    assert grade.error_class in ("syntax", "schema")
+
+
 def test_what_cannot_be_graded_says_so(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
     nothing = "SELECT name FROM customer WHERE city = 'Paris'"
     cases = [Case("SELECT x FROM customer", NAMES, instances), Case(NAMES, NAMES, ()), Case(NAMES, "  ", instances)]
