@@ -16,7 +16,7 @@ from agro_data.databases.digest import encode_rows, encoded_digest
 from agro_data.databases.engine_state import DENIED_SQLITE_FUNCTIONS, duckdb_state_named, is_sqlite_state
 from agro_data.databases.errors import first_line
 from agro_data.databases.opening import open_duckdb, open_sqlite
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, unended
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class SqliteSession:
     def execute(self, sql: str) -> tuple[str, ...]:
         self._deadline = monotonic() + self._limits.seconds
         self._looks = 0
-        self._cursor.execute(sql)
+        self._cursor.execute(unended(sql))  # sqlite3 takes what follows a first semicolon for another statement
         description = self._cursor.description
         if description is None:  # only comments or nothing: not even a SELECT
             raise sqlite3.ProgrammingError("not a SELECT statement")

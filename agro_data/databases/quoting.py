@@ -12,6 +12,11 @@ def quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
+def unended(sql: str) -> str:
+    """A statement without the semicolons and spaces at its end."""
+    return sql.rstrip(f";{SPACES}")
+
+
 _NO_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 

@@ -1,11 +1,14 @@
 """What the official scripts do to the text of a statement before they run it, faults included.
 
 Spider: `evaluation.py` and `exec_eval.py` of the test-suite evaluation (arXiv 2010.02840), with their defaults.
+BIRD: its evaluations give the text to sqlite3 as it is.
 """
 
 from __future__ import annotations
 
 import re
+
+from agro_data.databases.quoting import unended
 
 _TOKEN = re.compile(
     r"""
@@ -35,6 +38,13 @@ def spider_statement(sql: str) -> str:
 def spider_ordered(gold: str) -> bool:
     """The script compares lists when "order by" stands anywhere in the gold."""
     return "order by" in gold.lower()
+
+
+def bird_statement(sql: str) -> str:
+    """A statement as sqlite3 judges it, which refuses `SELECT 1;;`: a comment at its end, of which sqlite3 takes no
+    notice, keeps the sandbox from making it `SELECT 1`.
+    """
+    return f"{sql}\n--" if sql[len(unended(sql)) :].count(";") > 1 else sql
 
 
 def _first_without_distinct(sql: str) -> str:

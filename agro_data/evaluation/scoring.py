@@ -14,7 +14,7 @@ from agro_data.evaluation.exact_match.grammar import Columns
 from agro_data.evaluation.exact_match.names import names_of
 from agro_data.evaluation.exact_match.tokens import NotRead
 from agro_data.evaluation.metrics import Metric
-from agro_data.evaluation.official import spider_ordered, spider_prediction, spider_statement
+from agro_data.evaluation.official import bird_statement, spider_ordered, spider_prediction, spider_statement
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import soft_f1
@@ -32,7 +32,7 @@ def score(metric: Metric, cases: Sequence[Case], sandbox: Sandbox, golds: GoldRe
     if metric.kind == "exact":
         return _exact(cases)
     if metric.kind == "soft-f1":
-        return _soft_f1(cases, sandbox)
+        return _soft_f1([_as_run(metric, case) for case in cases], sandbox)
     grades = grade_many([_as_run(metric, case) for case in cases], sandbox, golds, metric.mode)
     return _timed(cases, grades, sandbox) if metric.kind == "r-ves" else grades
 
@@ -40,7 +40,8 @@ def score(metric: Metric, cases: Sequence[Case], sandbox: Sandbox, golds: GoldRe
 def _as_run(metric: Metric, case: Case) -> Case:
     """The case with its statements as the official script runs them."""
     if metric.mode == "bird":
-        return replace(case, ordered=False)
+        gold, predicted = bird_statement(case.gold), bird_statement(case.predicted)
+        return replace(case, gold=gold, predicted=predicted, ordered=False)
     if metric.mode != "spider":
         return case
     gold, predicted = spider_statement(case.gold), spider_statement(spider_prediction(case.predicted))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agro_data.databases.quoting import SPACES
+from agro_data.databases.quoting import SPACES, unended
 from agro_data.sql.parse import LONGEST
 
 # What may not be touched: texts, quoted names, comments. Brackets and comments that nothing ends go to the end, so that
@@ -24,7 +24,7 @@ def spelling(sql: str) -> str:
     Neither engine sees such a difference, except in the names of output columns. A statement that may hold quotes of
     another kind ($$Oslo$$, a backslash, ['a]']) is left as it is, and so is one longer than any that is read.
     """
-    whole = sql.strip(SPACES).rstrip(";").rstrip(SPACES)
+    whole = unended(sql.lstrip(SPACES))
     if "$" in whole or "\\" in whole or len(whole) > LONGEST or _QUOTE_IN_BRACKETS.search(whole):
         return whole
     parts = _KEPT.split(whole)

@@ -84,6 +84,14 @@ def test_results_are_complete(sandbox: Sandbox, tmp_path: Path) -> None:
     assert sandbox.run(database, []) == []
 
 
+def test_semicolons_and_spaces_at_the_end_are_no_other_statement(sandbox: Sandbox, tmp_path: Path) -> None:
+    for path in (sqlite_file(tmp_path / "a.sqlite"), duckdb_file(tmp_path / "b.duckdb")):
+        ended = sandbox.run(
+            found(path), ["SELECT 1;;", "SELECT 1 ; ;\n", "SELECT 1 -- a;;", "SELECT 1; SELECT 2;", ";;"]
+        )
+        assert [result.ok for result in ended] == [True, True, True, False, False]
+
+
 def test_odd_values_of_sqlite(sandbox: Sandbox, tmp_path: Path) -> None:
     script = """CREATE TABLE t(v); INSERT INTO t VALUES (9e999), (-9e999), (x'00ff'), (CAST(x'ff41' AS TEXT)),
         (CAST(x'c3a9' AS TEXT)), (9223372036854775807), (1e15), (0.1), ('')"""

@@ -169,6 +169,21 @@ def test_the_vote_minds_the_order_of_rows(place: Path) -> None:
     assert [(v.scores, v.voted) for v in found.verdicts] == [((0, 1, 1), 1)]
 
 
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [("strict", 1), ("strict-ts", 1), ("spider-ex", 1), ("bird-ex", 0), ("soft-f1", 0), ("r-ves", 0)],
+)
+def test_semicolons_at_the_end_are_judged_by_the_engine(place: Path, metric: str, score: int) -> None:
+    """By sqlite3 itself under BIRD's metrics, whose scripts give it the text as it is."""
+    rows = [asked(NAMES, f"{NAMES};;"), asked(NAMES, f"{NAMES} AND 1; ;\n"), asked(f"{NAMES};;", NAMES)]
+    suite = place / "suite" if metric == "strict-ts" else None
+    verdicts = evaluate(rows, place / "db", metric=metric, instances=suite).verdicts
+    assert [verdict.score for verdict in verdicts] == [score] * 3
+    assert [verdict.error_class for verdict in verdicts] == (
+        [""] * 3 if score else ["refused", "refused", "gold_failed"]
+    )
+
+
 @pytest.mark.parametrize("metric", ["strict", "spider-ex", "spider-em", "bird-ex", "soft-f1", "r-ves"])
 def test_gold_against_itself_is_right_and_what_cannot_be_is_listed(place: Path, metric: str) -> None:
     rows = [asked(NAMES, "x"), asked("SELECT name FROM customer ORDER BY age DESC LIMIT 1")]
