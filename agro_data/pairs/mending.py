@@ -17,6 +17,7 @@ from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema as Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Resolution, Schema, Scope, Source, leftmost, local_nodes
 
 ALIKE = 0.75  # of the letters of two names, from which one may be a slip for the other
@@ -108,13 +109,13 @@ def renamed(found: Resolution, schema: Schema, dialect: Dialect) -> str:
         near = only_alike(table.name, schema)
         if not near:
             return ""
-        names.append((table.this, exp.to_identifier(near)))
+        names.append((table.this, identifier(near)))
     for scope in found.scopes if not unknown else ():
         for column, offered in _unbound(scope, found):
             near = only_alike(column.name, offered)
             if not near:
                 return ""
-            names.append((column.this, exp.to_identifier(near)))
+            names.append((column.this, identifier(near)))
     if not names:
         return ""
     with _replaced(names):
@@ -178,7 +179,7 @@ def _one_link(before: list[Source], source: Source, keys: Keys) -> exp.Expr | No
 
 
 def _column(source: Source, name: str) -> exp.Column:
-    return exp.column(name, table=source.node.alias_or_name)
+    return exp.column(identifier(name), table=identifier(source.node.alias_or_name))
 
 
 @contextmanager

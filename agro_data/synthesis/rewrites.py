@@ -16,6 +16,7 @@ from agro_data.intent.atlas import Atlas
 from agro_data.llm.prompts.vary_query import Kind
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.synthesis.literals import redrawn
@@ -86,7 +87,7 @@ def _inlined(tree: exp.Query) -> exp.Query | None:
         if places > MOST_INLINED:  # each that reads one before it twice doubles them
             return None
         for table in read:
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+            alias = exp.TableAlias(this=identifier(table.alias_or_name))
             table.replace(exp.Subquery(this=held[table.name.lower()].copy(), alias=alias))
     return tree
 
@@ -131,9 +132,8 @@ def _advanced(found: Resolution, dialect: Dialect) -> Iterator[str]:
     names[figures[0]] = "figure"
     if len({name.lower() for name in names}) < len(names):
         return
-    inner.set(
-        "expressions", [exp.alias_(item.unalias(), name) for item, name in zip(inner.expressions, names, strict=True)]
-    )
+    items = [exp.alias_(item.unalias(), identifier(name)) for item, name in zip(inner.expressions, names, strict=True)]
+    inner.set("expressions", items)
     held = sql_text(inner, dialect)
     listed = ", ".join(sql_text(exp.column(name), dialect, quote=True) for name in names)
     group = f"WITH per_group AS ({held}) SELECT {listed}"

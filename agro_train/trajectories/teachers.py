@@ -24,6 +24,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.concealing import Hidden
+from agro_data.sql.identifiers import identifier, needs_quotes
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.verify.grade import GoldResults
@@ -224,7 +225,7 @@ def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> I
             for node in tree.find_all(exp.Table, exp.Column):
                 part = "this" if isinstance(node, exp.Table) else "table"
                 if node.text(part).lower() == name.lower():
-                    node.set(part, exp.to_identifier(guess))
+                    node.set(part, identifier(guess))
             turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
             yield _Move("wrong_table", turn, "fails", _thought(f"There is no table {guess}; it is {name}."))
 
@@ -236,7 +237,8 @@ def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> 
         table = profile.table(table_name)
         phrase = table.column(column_name).phrase if column_name in table.by_name else ""
         guess = "_".join(phrase.lower().split())
-        guess = guess if guess.isidentifier() and guess not in known else f"{table.singular}_{column_name}".lower()
+        taken = guess in known or needs_quotes(guess)  # bare it is no name, in quotes a text to SQLite
+        guess = guess if guess.isidentifier() and not taken else f"{table.singular}_{column_name}".lower()
         guess = "_".join(guess.split())
         if not guess.isidentifier() or guess in known:
             continue

@@ -6,6 +6,8 @@ import base64
 import gzip
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,28 @@ def test_what_leaves_a_choice_is_left(audit: Audit) -> None:
 
 def _checked(*kinds: str) -> Checked:
     return Checked(Pair("a, row 1", "market", "", "SELECT 1"), tuple(Finding(kind, kind) for kind in kinds))
+
+
+def test_reserved_names_are_written_in_quotes(tmp_path: Path) -> None:
+    place = tmp_path / "d" / "market" / "market.sqlite"
+    place.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(place)) as connection:
+        connection.executescript(
+            """CREATE TABLE stall (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "group" TEXT NOT NULL);
+            CREATE TABLE "order" (id INTEGER PRIMARY KEY, "index" INTEGER NOT NULL REFERENCES stall (id));
+            INSERT INTO stall VALUES (1, 'Pearson', 'a'), (2, 'Okafor', 'b');
+            INSERT INTO "order" VALUES (1, 1), (2, 2), (3, 1);"""
+        )
+    mended = {
+        'SELECT id FROM "ordr"': 'SELECT id FROM "order"',
+        "SELECT stall.groop FROM stall": 'SELECT stall."group" FROM stall',
+        'SELECT stall.name FROM stall JOIN "order"': (
+            'SELECT stall.name FROM stall JOIN "order" ON "order"."index" = stall.id'
+        ),
+    }
+    pairs = write_pairs(tmp_path / "a.json", [(f"Question {number}?", sql) for number, sql in enumerate(mended)])
+    audit = audit_pairs(pairs, tmp_path / "d", cache=tmp_path / "cache", workers=1)
+    assert [one.sql for one in audit.mended.values()] == list(mended.values()), audit.refused
 
 
 def test_a_repair_must_take_the_fault_away_and_bring_no_other() -> None:

@@ -134,6 +134,14 @@ def test_named_queries_that_double_each_other_are_left_where_they_are(atlas: Atl
     assert all(len(one) < 2 * len(sql) for one in rewritten(sql, "structure", atlas, Random(1)))
 
 
+def test_names_that_are_reserved_words_stay_names(atlas: Atlas, database: Path) -> None:
+    sql = """WITH "group" AS (SELECT customer_id AS c FROM "order") SELECT "group".c FROM "group" """
+    made = list(rewritten(sql, "structure", atlas, Random(1)))
+    made += rewritten('SELECT status AS "order", SUM(total) FROM "order" GROUP BY status', "advanced", atlas, Random(1))
+    assert len(made) == 3
+    assert all(answer(database, one) is not None for one in made)
+
+
 def test_a_count_of_known_values_is_no_count_of_rows(atlas: Atlas) -> None:
     sql = "SELECT name FROM customers WHERE (SELECT COUNT({}) FROM customers WHERE birth_year < 0) > 0"
     assert any("EXISTS" in one for one in rewritten(sql.format("*"), "performance", atlas, Random(1)))

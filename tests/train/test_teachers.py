@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -19,9 +21,11 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import resolve
 from agro_train.tasks import NoTask, Task, make_task
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
-from agro_train.trajectories.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
+from agro_train.trajectories.teachers import FEATURES, Habits, _wrong_tables, make_trajectories, plan_trajectory
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +97,18 @@ def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sand
     assert frames[0].equals(frames[1])
     others = [plan_trajectory(row, source.profile, seed) for row in rows for seed in (3, 4)]
     assert others[::2] != others[1::2]
+
+
+def test_a_guess_that_is_a_reserved_word_is_no_fault_of_syntax(tmp_path: Path, sandbox: Sandbox) -> None:
+    path = tmp_path / "trade.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, Total REAL)")
+        connection.execute("INSERT INTO orders VALUES (1, 2.5)")
+    (database,) = find_databases(path).databases
+    names = resolve(parse_select("SELECT Total FROM orders", "sqlite"), "sqlite", profile_database(database).schema)
+    guessed = [move.turn.text for move in _wrong_tables(names, profile_database(database), "Totals.")]
+    assert 'SELECT Total FROM "order"' in guessed
+    assert all("no such table" in result.error for result in sandbox.run(database, guessed))
 
 
 @pytest.mark.ci
