@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agro_data.databases.types import Cell
 from agro_data.verify.equivalence import Row, Rows, same_row
@@ -46,8 +46,8 @@ def count_difference(gold: tuple[int, int], predicted: tuple[int, int]) -> str:
 
 def _by_content(gold: Rows, predicted: Rows) -> str:
     mine, theirs = Counter(gold), Counter(predicted)
-    missing = [row for row in gold if mine[row] > theirs[row]]
-    extra = [(number, row) for number, row in enumerate(predicted, 1) if theirs[row] > mine[row]]
+    missing = [row for _, row in _surplus(gold, mine - theirs)]
+    extra = list(_surplus(predicted, theirs - mine))
     if missing and extra:
         missing, extra = _unpaired(missing[:PAIRED], extra[:PAIRED])
     if missing and extra:
@@ -64,8 +64,16 @@ def _by_content(gold: Rows, predicted: Rows) -> str:
     return "the rows are the same, their types are not"
 
 
+def _surplus(rows: Rows, often: Counter[Row]) -> Iterator[tuple[int, Row]]:
+    """The rows that are there more `often` than on the other side, as many of each, with their numbers."""
+    for number, row in enumerate(rows, 1):
+        if often[row] > 0:
+            often[row] -= 1
+            yield number, row
+
+
 def _unpaired(missing: list[Row], extra: list[tuple[int, Row]]) -> tuple[list[Row], list[tuple[int, Row]]]:
-    """Without the rows that agree but for the last digits of numbers; as they were where none is left on a side."""
+    """Without the rows that agree but for the last digits of numbers; as they were where none is left."""
     lonely: list[Row] = []
     left = list(extra)
     for row in missing:
@@ -74,7 +82,7 @@ def _unpaired(missing: list[Row], extra: list[tuple[int, Row]]) -> tuple[list[Ro
             lonely.append(row)
         else:
             del left[partner]
-    return (lonely, left) if lonely and left else (missing, extra)
+    return (lonely, left) if lonely or left else (missing, extra)
 
 
 def shown(row: Row) -> str:

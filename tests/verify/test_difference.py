@@ -23,6 +23,24 @@ ROWS = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2.5, "a"]), st.sampled_fr
         ([], [(1,)], False, "expected no row, got 1 row; the first: (1)"),
         ([(1,)], [(1, 2)], False, "expected 1 column, got 2 columns; row 1: (1, 2)"),
         ([(0.1 + 0.2,), (5.0,)], [(0.3,), (6.0,)], False, "row 2: got (6.0), which is not expected; (5.0) is missing"),
+        (
+            [("x", 0.1 + 0.2), ("y", 5)],
+            [("x", 0.3), ("y", 5), ("z", 7)],
+            False,
+            "expected 2 rows, got 3; row 3: ('z', 7) is not expected",
+        ),
+        (
+            [("x", 0.1 + 0.2), ("y", 5)],
+            [("x", 0.3)],
+            False,
+            "expected 2 rows, got 1; expected ('y', 5) is missing",
+        ),
+        (
+            [(0.3,), (0.3,)],
+            [(0.3,), (0.1 + 0.2,)],
+            False,
+            "row 2: got (0.30000000000000004), which is not expected; (0.3) is missing",
+        ),
         ([(None,)], [(b"\x01",)], True, "row 1: expected (NULL), got (x'01')"),
         # Apart in the last digits only, which Spider's and BIRD's metrics count.
         ([(0.25,)], [(0.25000001,)], True, "row 1: got (0.25000001), which is not expected; (0.25) is missing"),
