@@ -189,6 +189,9 @@ def test_spiders_own_habits() -> None:
     assert spider([(1,)], [(1.0,)], ordered=True).equal
     assert spider([("a", 1), ("b", 2)], [(1, "a"), (2, "b")], ordered=True).equal
     assert not spider([(0.1 + 0.2,)], [(0.3,)], ordered=False).equal  # no tolerance
+    assert spider([("a", 1), ("b", 2)], [(2, "b"), (1, "a")], ordered=True).reason == "order"
+    assert spider([("a", 1), ("b", 2)], [("b", 2), ("a", 3)], ordered=True).reason == "values"
+    assert spider([(1, 2), (1, 2)], [(1, 2), (2, 1)], ordered=True).reason == "values"
 
 
 @settings(deadline=None)

@@ -89,6 +89,23 @@ def test_the_benchmarks_modes_know_no_tolerance(
         assert [grade.score for grade in grade_many(cases, sandbox, golds, mode)] == [score, score]
 
 
+def test_columns_are_blamed_only_for_their_own_order(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
+    sums, digits = ("SELECT name, 0.1 + 0.2 FROM customer", "SELECT name, 0.3 FROM customer")
+    turned = "SELECT 0.3, name FROM customer"
+    cases: list[tuple[Mode, str, str, str]] = [
+        ("spider", PAIRS, f"{PAIRS} DESC", "order"),
+        ("strict", PAIRS, f"{PAIRS} DESC", "order"),
+        ("spider", sums, digits, "wrong_rows"),
+        ("spider", sums, turned, "wrong_rows"),
+        ("bird", sums, digits, "wrong_rows"),
+        ("bird", sums, turned, "columns"),
+        ("strict", sums, turned, "columns"),
+    ]
+    for mode, gold, predicted, kind in cases:
+        (grade,) = grade_many([Case(gold, predicted, instances)], sandbox, GoldResults(), mode)
+        assert grade.error_class == kind, (mode, predicted, grade)
+
+
 @pytest.mark.parametrize("mode", ["strict", "spider"])
 def test_grades_do_not_depend_on_how_many_go_together(
     sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, monkeypatch: pytest.MonkeyPatch
