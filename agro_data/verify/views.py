@@ -17,7 +17,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.types import Dialect
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Schema, ViewSpec
@@ -59,13 +59,17 @@ def views_of(profile: DatabaseProfile) -> tuple[View, ...]:
 
 
 def without_views(names: Resolution, views: Sequence[View], profile: DatabaseProfile) -> Resolution:
-    """A query that asks views as one of the tables behind them: each view is a WITH of it."""
+    """A query that asks views as one of the tables behind them: each view is a WITH of it.
+
+    It stays as it is if a WITH of its own has the name of one of these views.
+    """
     wanted: set[str] = set(names.tables)
     for view in reversed(views):  # those that name others stand behind them
         if view.spec.name in wanted:
             wanted |= view.over
     asked = [view for view in views if view.spec.name in wanted]
-    if not asked:
+    taken = {folded(cte.alias) for cte in names.tree.find_all(exp.CTE)}
+    if not asked or any(folded(view.spec.name) in taken for view in asked):
         return names
     tree = names.tree.copy()
     own = tree.args.get("with_") or exp.With(expressions=[])

@@ -78,6 +78,9 @@ def test_a_query_over_views_asks_the_same_of_tables(shop: Database, sandbox: San
         results = sandbox.run(shop, [sql, over.tree.sql(shop.dialect)], want="rows")
         assert [result.status for result in results] == ["ok", "ok"]
         assert sorted(results[0].rows) == sorted(results[1].rows) != []
+    other = "WITH dear AS (SELECT id FROM sale) SELECT COUNT(*) FROM a_buyer, dear"  # behind a_buyer is the view
+    names = resolve(parse_select(other, shop.dialect), shop.dialect, profile.schema)
+    assert without_views(names, views, profile) is names
 
 
 def test_answers_from_views_and_tables_are_right_where_they_are_the_same(shop: Database, tmp_path: Path) -> None:
