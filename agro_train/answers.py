@@ -27,8 +27,9 @@ class Answer:
     """`predictions`, `outcomes`, `transcripts`, `votes` and `turns` stand side by side, the chosen attempt first.
 
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
-    was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together. `asked`
-    is a hash of the prompt, the gold and the database. `refusal` is why a turn was not written.
+    was written. `db_id` is as the question's row spells it. `read` and `written` count tokens; `seconds` is the equal
+    part of what was answered together. `asked` is a hash of the prompt, the gold and the database. `refusal` is why a
+    turn was not written.
     """
 
     example_id: str
@@ -79,7 +80,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
     task, leaves = found.task, found.leaves
     return Answer(
         example_id=task.example_id,
-        db_id=task.database.db_id,
+        db_id=task.db_id or task.database.db_id,
         question=task.question,
         gold=task.gold,
         predictions=tuple(leaf.rollout.env.solution for leaf in leaves),

@@ -66,6 +66,7 @@ class Task:
     readings: tuple[Reading, ...] = ()
     clarification: str = ""
     points: Points = ()  # what a clarification must name
+    db_id: str = field(default="", compare=False)  # as the question's row spells it; "": as the database is called
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -155,6 +156,7 @@ def make_task(
         readings=tuple(Reading(one["sql"], files(one["instances"])) for one in row["readings"]),
         clarification=row["clarification"] or "",
         points=points_of(row, source.profile),
+        db_id=row["db_id"],
     )
 
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from agro_data.databases.types import Database
@@ -94,6 +94,26 @@ def meant(databases: Iterable[Database], names: Iterable[str]) -> dict[str, Data
 
     found = {name: one(name) for name in wanted}
     return {name: database for name, database in found.items() if database is not None}
+
+
+def meant_among(names: Iterable[str]) -> Callable[[str], str]:
+    """What says which of `names` another text means, in one form for all that mean the same.
+
+    Two texts mean one database if they are the same in any letter case, or if one is an id and the other alone gives
+    it: `my_shop` is `my shop`. A text that means none, or perhaps several, means itself.
+    """
+    there = {_folded(name) for name in names}
+    by_id: dict[str, list[str]] = {}
+    for name in sorted(there):
+        by_id.setdefault(database_id(name).lower(), []).append(name)
+
+    def one(name: str) -> str:
+        folded = _folded(name)
+        found = by_id.get(database_id(name).lower(), [])
+        alone = folded not in there and len(found) == 1 and (ID.fullmatch(name) or ID.fullmatch(found[0]))
+        return found[0] if alone else folded
+
+    return one
 
 
 def _own_name(database: Database) -> str:

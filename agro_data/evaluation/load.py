@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import (
     ALTERNATIVES,
     DATABASE,
@@ -257,7 +258,7 @@ def _prediction(row: Row, db_id: str) -> Prediction:
 
 def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictions:
     problems = [*gold.problems, *(item for item in items if isinstance(item, LoadProblem))]
-    rows = _whole_lines(items, {pair.db_id.lower() for pair in gold.pairs})
+    rows = _whole_lines(items, {pair.db_id for pair in gold.pairs})
     if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
         rows = [item for item in rows if not _is_blank(item)]
     told: list[str] = []
@@ -288,12 +289,17 @@ def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item
     """If not all lines of SQL name a database, a text behind a tab that is no database belongs to the statement."""
     if all(isinstance(item, Row) and "db_id" in item.fields for item in items if not _is_blank(item)):
         return list(items)
-    return [_whole_line(item, databases) if isinstance(item, Row) else item for item in items]
+    meant = meant_among(databases)
+    there = set(map(meant, databases))
+    return [
+        _whole_line(item) if isinstance(item, Row) and meant(item.fields.get("db_id", "")) not in there else item
+        for item in items
+    ]
 
 
-def _whole_line(row: Row, databases: Collection[str]) -> Row:
+def _whole_line(row: Row) -> Row:
     line = row.fields.get("line")
-    if line is None or BIRD_MARK in line or row.fields.get("db_id", "").lower() in databases:
+    if line is None or BIRD_MARK in line:
         return row
     return replace(row, fields={"line": line, "sql": line.strip()})
 

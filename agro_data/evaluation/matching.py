@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spellings, text_of
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.rows import Item, LoadProblem, Row, UnreadableInput
@@ -24,11 +25,11 @@ def matched_rows(
     if keyed is not None:
         matches = _in_turn(rows, *keyed, problems)
     elif len(items) == len(pairs):
-        matches = {number: item for number, item in enumerate(items) if isinstance(item, Row)}
+        order = _counted(items, gold)
+        matches = {number: item for number, item in zip(order, items, strict=True) if isinstance(item, Row)}
         _check_order(matches, pairs)
-        ids, own = {id_of(row.fields) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
-        if ids and own and not ids & own:
-            notes.append(f"{path.name}: no id in it is one of the gold's; rows are matched by their place")
+        if said := _by_what(rows, pairs, order):
+            notes.append(f"{path.name}: {said}")
     else:
         raise UnreadableInput(
             f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by"
@@ -38,6 +39,31 @@ def matched_rows(
     _check_databases(matches, pairs)
     problems += _other_questions(matches, pairs)
     return matches
+
+
+def _counted(items: Sequence[Item], gold: Loaded) -> Sequence[int]:
+    """The number of the pair of each item: its place, or its id where the gold has no ids, and these count its pairs.
+
+    They are of no use where a question is left out of the gold.
+    """
+    places = range(len(gold.pairs))
+    ids = [id_of(item.fields) for item in items if isinstance(item, Row)]
+    if gold.problems or any(pair.identity for pair in gold.pairs) or sorted(ids) != sorted(map(str, places)):
+        return places
+    return list(map(int, ids))
+
+
+def _by_what(rows: Sequence[Row], pairs: Sequence[Pair], order: Sequence[int]) -> str:
+    """What a person should know of how rows with ids that the gold does not have were matched; "" for nothing."""
+    ids, own = {id_of(row.fields) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
+    if not ids or ids & own:
+        return ""
+    if own:
+        return "no id in it is one of the gold's; rows are matched by their place"
+    if list(order) != list(range(len(pairs))):
+        return "the gold has no ids; the ids in it are taken for the places of the questions there, from 0"
+    in_order = [id_of(row.fields) for row in rows] == list(map(str, order))
+    return "" if in_order else "the gold has no ids; rows are matched by their place"
 
 
 def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:
@@ -67,12 +93,13 @@ def _keyed(
     rows: Sequence[Row], pairs: Sequence[Pair], of_row: Callable[[Row], str], of_pair: Callable[[Pair], str]
 ) -> _Keyed | None:
     """Keys within databases where all rows name theirs, since ids may begin anew in each; None if a row has no key."""
-    given = [(text_of(row.fields, DATABASE).lower(), of_row(row)) for row in rows]
+    given = [(text_of(row.fields, DATABASE), of_row(row)) for row in rows]
     named = all(db_id for db_id, _ in given)
+    meant = meant_among(pair.db_id for pair in pairs)
     numbers: dict[Any, list[int]] = defaultdict(list)
     for number, pair in enumerate(pairs):
-        numbers[pair.db_id.lower() if named else "", of_pair(pair)].append(number)
-    keys = [(db_id if named else "", one) for db_id, one in given]
+        numbers[meant(pair.db_id) if named else "", of_pair(pair)].append(number)
+    keys = [(meant(db_id) if named else "", one) for db_id, one in given]
     return (keys, numbers) if all(one for _, one in given) else None
 
 
@@ -129,9 +156,10 @@ def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
 
 def _check_databases(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
     """Whatever rows are matched by, they must not say that they belong elsewhere."""
+    meant = meant_among(pair.db_id for pair in pairs)
     for number, row in matches.items():
         db_id, pair = text_of(row.fields, DATABASE), pairs[number]
-        if db_id and db_id.lower() != pair.db_id.lower():
+        if db_id and meant(db_id) != meant(pair.db_id):
             raise UnreadableInput(
                 f"{row.place} is of database {db_id}, but its gold ({pair.place}) is of {pair.db_id}: "
                 "the two files are not in the same order, or number their questions otherwise"

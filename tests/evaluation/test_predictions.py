@@ -10,6 +10,7 @@ import pytest
 from evaluation.question_files import ROWS, write
 
 from agro_data.evaluation.load import load_predictions
+from agro_data.evaluation.loaded import LoadedPredictions
 from agro_data.evaluation.rows import UnreadableInput
 
 
@@ -145,6 +146,47 @@ def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
     loaded = load_predictions(write(tmp_path / "p.json", own), gold)
     assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
     assert loaded.notes == ("p.json: no id in it is one of the gold's; rows are matched by their place",)
+
+
+def test_ids_count_the_questions_of_a_gold_without_ids(tmp_path: Path) -> None:
+    """And where they do not, rows are matched by their place, which a note says."""
+    gold = write(tmp_path / "dev.json", ROWS)
+    told = []
+    for ids in ([2, 0, 1], [0, 1, 2], [3, 1, 2], [0, 1, 1]):
+        given = [{"id": n, "pred": f"SELECT {n}"} for n in ids]
+        loaded = load_predictions(write(tmp_path / "p.json", given), gold)
+        in_turn = sorted(ids) if sorted(ids) == [0, 1, 2] else ids
+        assert [p.predictions for p in loaded.predictions] == [(f"SELECT {n}",) for n in in_turn]
+        told.append(loaded.notes)
+    by_place = ("p.json: the gold has no ids; rows are matched by their place",)
+    counted = ("p.json: the gold has no ids; the ids in it are taken for the places of the questions there, from 0",)
+    assert told == [counted, (), by_place, by_place]
+    broken = write(tmp_path / "broken.json", [ROWS[0], {"db_id": "shop"}, *ROWS[1:]])
+    given = [{"id": n, "pred": f"SELECT {n}"} for n in (2, 0, 1)]
+    loaded = load_predictions(write(tmp_path / "p.json", given), broken)  # number 1 may be the one left out
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 2",), ("SELECT 0",), ("SELECT 1",)]
+    assert loaded.notes == by_place
+
+
+@pytest.mark.parametrize("key", ["question", "id", None])
+def test_a_database_may_be_named_by_its_id(tmp_path: Path, key: str | None) -> None:
+    """Not by a name that gives the same id, as all Chinese ones do."""
+    names = ("a b", "c d", "学校")
+    rows = [{**row, "id": n, "db_id": name} for n, (row, name) in enumerate(zip(ROWS, names, strict=True))]
+    gold = write(tmp_path / "dev.json", rows)
+
+    def loaded(*databases: str) -> LoadedPredictions:
+        kept = [{key: row[key]} if key else {} for row in rows]
+        given = [{**one, "db_id": name, "pred": "SELECT 1"} for one, name in zip(kept, databases, strict=True)]
+        return load_predictions(write(tmp_path / "p.json", given), gold)
+
+    found = loaded("a_b", "C_D", "_")
+    assert all(p.predictions for p in found.predictions), found.problems
+    if key == "question":
+        assert [p.predictions for p in loaded("a_b", "c_d", "商店").predictions][2] == ()
+    else:
+        with pytest.raises(UnreadableInput, match="is of database 商店, but its gold"):
+            loaded("a_b", "c_d", "商店")
 
 
 def test_the_id_for_which_ids_match_nothing_is_named(tmp_path: Path) -> None:

@@ -315,6 +315,19 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
     assert "mine.json: not UTF-8, read as Windows-1252" in done.stderr
 
 
+def test_predictions_name_the_database_as_the_questions_do(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "databases").mkdir()
+    shutil.copy(place / "databases" / "school" / "school.sqlite", tmp_path / "databases" / "my school.sqlite")
+    (tmp_path / "mine.json").write_text(
+        json.dumps([{"db_id": "my school", "question": ROWS[0][1], "query": ROWS[0][2]}])
+    )
+    asked = questions_of_file(tmp_path / "mine.json", tmp_path / "databases", tmp_path / "cache")
+    predict(asked, agent(Scripted(knows)), tmp_path / "p.jsonl")
+    loaded = load_predictions(tmp_path / "p.jsonl", tmp_path / "mine.json")
+    assert json.loads((tmp_path / "p.jsonl").read_text())["db_id"] == "my school"
+    assert loaded.predictions[0].predictions == (ROWS[0][2],)
+
+
 def test_rows_about_a_database_that_is_not_there_are_named(place: Path, tmp_path: Path) -> None:
     """And what else is wrong with the file."""
     rows = [{"db_id": db_id, "question": "Which?"} for db_id in ("scool", "school", "scool", "colege")]
