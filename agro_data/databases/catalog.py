@@ -11,7 +11,6 @@ files may be its exports or what it was made of, so they are left out. Two files
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -31,6 +30,7 @@ from agro_data.databases.errors import first_line
 from agro_data.databases.examining import examined
 from agro_data.databases.health import some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
+from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -321,8 +321,8 @@ class _SpiderTables:
             self._ids[file] = frozenset()
             if file.is_file():
                 try:
-                    self._ids[file] = frozenset(str(entry["db_id"]) for entry in json.loads(file.read_text("utf-8")))
-                except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+                    self._ids[file] = frozenset(spider_entries(file))
+                except NOT_SPIDERS as error:
                     self._note(file, error)
         return self._ids[file]
 

@@ -18,6 +18,7 @@ from agro_data.databases.identity import is_own_name, meant
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.evaluation.exact_match.names import keys_not_listed
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import load_predictions
 from agro_data.evaluation.loaded import Prediction
@@ -110,10 +111,16 @@ def evaluate(
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
     notes += suite.notes if suite is not None else ()
+    notes += _keys_not_listed(databases.values()) if chosen.kind == "exact" else ()
     figures = summary(metric, verdicts, seed)
     notes += [SELF_CHECKED] if self_check else _of_predictions(rows)
     notes += _without_interval(figures)
     return Evaluation(metric, tuple(verdicts), figures, tuple(dict.fromkeys(problems)), tuple(notes))
+
+
+def _keys_not_listed(databases: Iterable[Database]) -> list[str]:
+    faults = dict.fromkeys(map(keys_not_listed, databases))
+    return [f"{why}; the foreign keys that a database declares are taken" for why in faults if why]
 
 
 def _of_predictions(rows: Sequence[Prediction]) -> Iterator[str]:

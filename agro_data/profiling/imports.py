@@ -8,10 +8,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.profiling.knowledge import ColumnSemantics, JoinSemantics, Semantics, TableSemantics
 
 Schema = Mapping[str, Sequence[str]]  # table to its columns, as the database spells them
@@ -48,26 +48,16 @@ def _spelled(name: str, known: Iterable[str]) -> str | None:
 # --- Spider --------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4)
-def _spider_entries(path: str, _stamp: int) -> dict[str, dict[str, Any]]:
-    return {entry["db_id"]: entry for entry in json.loads(Path(path).read_text(encoding="utf-8"))}
-
-
-def spider_entry(path: Path, db_id: str) -> dict[str, Any] | None:
-    """The entry of one database in a Spider `tables.json`, or None. The parsed file is kept for the next database."""
-    return _spider_entries(str(path), path.stat().st_mtime_ns).get(db_id)
-
-
 def from_spider(path: Path, db_id: str, schema: Schema) -> Semantics:
     """Natural table and column names of `tables.json`, and its foreign keys as likely joins."""
     try:
-        entry = spider_entry(path, db_id)
+        entry = spider_entries(path).get(db_id)
         return _from_spider_entry(entry, Speller(schema)) if entry else Semantics()
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except NOT_SPIDERS as error:
         return Semantics(problems=(f"{path.name}: {db_id}: not as Spider writes it ({error!r}); its names are unused",))
 
 
-def _from_spider_entry(entry: dict[str, Any], speller: Speller) -> Semantics:
+def _from_spider_entry(entry: Mapping[str, Any], speller: Speller) -> Semantics:
     originals: list[str] = entry["table_names_original"]
     tables = [speller.table(name) for name in originals]
     places: list[tuple[str, str] | None] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.databases.types import Database
-from agro_data.profiling.imports import Schema, from_bird, from_dbt, from_spider, spider_entry
+from agro_data.profiling.imports import Schema, from_bird, from_dbt, from_spider
 from agro_data.profiling.knowledge import Semantics, merge, without_values
 from agro_data.profiling.semantics import read_semantics_file
 
@@ -37,8 +38,8 @@ def side_bytes(database: Database) -> list[tuple[str, bytes]]:
     contents = [(path.name, _content(path)) for path in files]
     if database.spider_tables is not None:
         try:
-            entry = spider_entry(database.spider_tables, database.path.stem)
-        except (OSError, ValueError, KeyError, TypeError):
+            entry = spider_entries(database.spider_tables).get(database.path.stem)
+        except NOT_SPIDERS:
             # Unreadable: `from_spider` reports it; the whole file then stands for the entry.
             return [*contents, ("tables.json", _content(database.spider_tables))]
         contents.append(("tables.json", json.dumps(entry, sort_keys=True).encode()))

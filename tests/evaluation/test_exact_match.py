@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from databases.database_files import sqlite_file
 
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database
+from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.exact_match.components import exact_match, same_columns
 from agro_data.evaluation.exact_match.grammar import parse
-from agro_data.evaluation.exact_match.names import names_of
+from agro_data.evaluation.exact_match.names import keys_not_listed, names_of
 from agro_data.evaluation.exact_match.tokens import NotRead, words
+from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.official import spider_prediction
 
 COLUMNS = {
@@ -19,6 +23,12 @@ COLUMNS = {
 }
 RANK = {f"{table}.{name}": place for place, (table, name) in enumerate((t, c) for t in COLUMNS for c in COLUMNS[t])}
 SAME = same_columns([("concert.singer_id", "singer.id")], RANK)
+ENTRY = {
+    "db_id": "shop",
+    "table_names_original": ["a", "b"],
+    "column_names_original": [[-1, "*"], [0, "id"], [1, "a_id"], [1, "x"]],
+    "foreign_keys": [[2, 1]],
+}
 JOINED = "SELECT T1.name FROM singer AS T1 JOIN concert AS T2 ON T1.id = T2.singer_id"
 
 
@@ -129,6 +139,43 @@ def test_a_group_of_keys_is_not_merged_with_another() -> None:
     order = {name: place for place, name in enumerate(["a.x", "b.x", "c.x", "d.x"])}
     same = same_columns([("b.x", "a.x"), ("d.x", "c.x"), ("a.x", "c.x")], order)
     assert same == {"a.x": "a.x", "b.x": "a.x", "c.x": "c.x", "d.x": "c.x"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_foreign_keys_of_a_tables_json_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    database = one_of_two(tmp_path, json.dumps([ENTRY]).encode(encoding))
+    assert names_of(database)[1] == {"b.a_id": "a.id", "a.id": "a.id"}
+    assert keys_not_listed(database) == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "garbage", '[{"database": "shop"}]', '[{"db_id": "shop", "table_names_original": ["a", "b"]}]'),
+        json.dumps([{**ENTRY, "foreign_keys": [[4, 30]]}]),
+    ],
+    ids=["empty", "garbage", "no db_id", "no columns", "no such column"],
+)
+def test_declared_keys_stand_for_those_of_a_file_that_is_not_spiders(tmp_path: Path, content: str) -> None:
+    database = one_of_two(tmp_path, content.encode())
+    assert names_of(database)[1] == {"b.x": "a.id", "a.id": "a.id"}
+    row = Prediction("row 1", "shop", "", "SELECT x FROM b", ("SELECT X FROM b",))
+    found = evaluate([row], tmp_path, metric="spider-em")
+    assert [verdict.score for verdict in found.verdicts] == [1.0]
+    (note,) = [one for one in found.notes if "tables.json" in one]
+    assert "not as Spider writes it" in note
+    assert note.endswith("the foreign keys that a database declares are taken")
+
+
+def one_of_two(folder: Path, tables: bytes) -> Database:
+    """A database that declares another foreign key than `ENTRY` names, beside such a file."""
+    script = (
+        "CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(a_id INTEGER, x INTEGER REFERENCES a(id));"
+        "INSERT INTO a VALUES (1); INSERT INTO b VALUES (1, 1)"
+    )
+    sqlite_file(folder / "shop.sqlite", script)
+    (folder / "tables.json").write_bytes(tables)
+    return find_databases(folder).databases[0]
 
 
 def test_official_exact_match_verdicts(shared_data: Path) -> None:
