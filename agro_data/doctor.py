@@ -11,7 +11,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from typing import Literal
 from packaging.requirements import InvalidRequirement, Requirement
 
 from agro_data.config import DEFAULT_MODEL, RunConfig, cache_folder
+from agro_data.folders import existing, unwritable
 from agro_data.models import DEFAULT_WRITER, ModelMissing, find_model
 from agro_data.publish.read import NoVersion, list_corpora, newest, open_version
 from agro_data.publish.storage import free_bytes
@@ -199,11 +199,9 @@ def dagster_home(environment: Mapping[str, str]) -> Finding:
 
 def writable(what: str, folder: Path) -> Finding:
     """Whether files can be made in `folder`, or it can be made."""
-    place = _existing(folder)
-    try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
+    own = folder.expanduser().resolve()
+    if (error := unwritable(own)) is not None:
+        place = existing(own)
         mend = f"chmod u+w {place}, or name another folder" if isinstance(error, PermissionError) else ""
         return Finding(what, "missing", f"{place} cannot be written: {error.strerror}", mend)
     return Finding(what, "ok", f"{folder} can be written" if folder.is_dir() else f"{folder} can be made")

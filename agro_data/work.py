@@ -84,15 +84,22 @@ def written(path: Path) -> tuple[int, int]:
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary file beside `target` that becomes it when the block ends without an error, and vanishes else."""
+    """A temporary file beside `target` that becomes it when the block ends without an error, and vanishes else.
+
+    What cannot be written is said of `target`.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{secrets.token_hex(8)}.part"
-    temporary.touch(exist_ok=False)  # for those whom the umask lets read; `tempfile` makes files for their owner alone
     try:
+        temporary.touch(exist_ok=False)  # for whom the umask lets read; `tempfile` makes them for their owner alone
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.replace(target)
+    except OSError as error:
+        if error.filename == str(temporary):  # a name that tells nobody which file cannot be written
+            error.filename = str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

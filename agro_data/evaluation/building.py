@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ class _Task:
         own = stable_hash([self.source.content_hash, self.golds, self.seed, code_version()])[:16]
         return self.cache / "evaluation-instances" / f"{self.source.db_id}-{own}"
 
+    @property
+    def done(self) -> bool:
+        return os.path.isfile(self.folder / RECORD)
+
 
 def built(
     golds: Mapping[Database, Sequence[str]],
@@ -44,13 +49,16 @@ def built(
     progress: Reporter = silent,
     *,
     seed: int = 0,
+    made_in: Path | None = None,
 ) -> Instances:
-    """Instances that tell the golds from their mutants, made once and kept in `cache`.
+    """Instances that tell the golds from their mutants: those in `cache`, and others, which are made in
+    `made_in` (None: there too).
 
     A gold for which none could be made is graded on the source alone, and named in `notes`; a database that has none
     at all, and why, in `problems`.
     """
-    tasks = [_Task(source, tuple(sorted(set(sqls))), cache, seed) for source, sqls in golds.items()]
+    wanted = [_Task(source, tuple(sorted(set(sqls))), cache, seed) for source, sqls in golds.items()]
+    tasks = [task if task.done else replace(task, cache=made_in or cache) for task in wanted]
     add = counting(progress, "instances", len(tasks), "databases")
     # The largest first, so that no worker is left alone with it at the end.
     ordered = sorted(tasks, key=lambda task: (-len(task.golds), task.source.db_id))
@@ -70,7 +78,7 @@ def built(
 
 def _build(task: _Task) -> None:
     """Make the instances of one database, unless they are there."""
-    if (task.folder / RECORD).is_file():
+    if task.done:
         return
     profile = cached_profile(task.source, task.cache / "profiles")
     with Sandbox(1, LIMITS) as sandbox:

@@ -28,6 +28,7 @@ from agro_data.evaluation.scoring import score
 from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import Verdict
 from agro_data.evaluation.voting import elected
+from agro_data.folders import unkept
 from agro_data.progress import Reporter, silent
 from agro_data.sql.constructs import constructs_of
 from agro_data.sql.difficulty import hardness_of
@@ -76,9 +77,9 @@ def evaluate(
     """Grade predictions against their golds on databases (a folder, or by id); one verdict for each, in order.
 
     `instances` is a folder `<db_id>/*.sqlite` that the -ts metrics grade on; without it instances are built for the
-    golds and kept in `cache` (a temporary folder if None). `with_source` adds the database itself. `self_check` puts
-    each gold in the place of its prediction: what is then not right cannot be graded. Raises `ConfigError` when
-    nothing can be graded.
+    golds and kept in `cache` (a temporary folder if None, or if it cannot be written). `with_source` adds the database
+    itself. `self_check` puts each gold in the place of its prediction: what is then not right cannot be graded. Raises
+    `ConfigError` when nothing can be graded.
     """
     chosen = _metric(metric)
     problems: list[str] = []
@@ -100,8 +101,10 @@ def evaluate(
     if isinstance(databases, (Path, str)):
         databases, missing = _some(Path(databases), {row.db_id for row in rows})
     with ScratchFolder("evaluate") as scratch, Sandbox(workers, limits) as sandbox:
-        suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
-        golds = GoldResults(GoldCache(cache) if cache is not None else None)
+        said = unkept(cache) if cache is not None else ""
+        kept = cache if not said else None
+        suite = _suite(chosen, rows, databases, instances, cache, kept or Path(scratch), workers, progress)
+        golds = GoldResults(GoldCache(kept) if kept is not None else None)
         grader = _Grader(chosen, databases, missing, suite, with_source, sandbox, golds)
         verdicts = grader.verdicts(rows, progress)
     problems += suite.problems if suite is not None else ()
@@ -110,6 +113,7 @@ def evaluate(
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
+    notes += [said] if said else []
     notes += suite.notes if suite is not None else ()
     notes += _keys_not_listed(databases.values()) if chosen.kind == "exact" else ()
     figures = summary(metric, verdicts, seed)
@@ -198,7 +202,8 @@ def _suite(
     rows: Sequence[Prediction],
     sources: Mapping[str, Database],
     instances: Path | str | None,
-    cache: Path,
+    cache: Path | None,
+    made_in: Path,
     workers: int,
     progress: Reporter,
 ) -> Instances | None:
@@ -215,7 +220,7 @@ def _suite(
             golds[sources[row.db_id]].append(row.gold)
     from agro_data.evaluation.building import built  # noqa: PLC0415 (loads what makes databases: a second)
 
-    return built(golds, cache, workers, progress)
+    return built(golds, cache or made_in, workers, progress, made_in=made_in)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from agro_data.evaluation.instances import INDEX, SUFFIXES
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
+from agro_data.folders import kept_in
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.duplicates import check_duplicates
@@ -119,10 +120,10 @@ def verify_pairs(
 ) -> Verified:
     """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`) on their databases.
 
-    `cache` keeps profiles and shuffled copies (default as for a build). With `instances`, each gold gets a certificate:
-    instances that tell it from its mutants are written in `instances/<db_id>/`, with an index beside them. `catalog` is
-    what was found at `databases` before. Raises `UnreadableInput` when there are no pairs, `ConfigError` when there is
-    no database. What is wrong with one row or one database is a finding.
+    `cache` keeps profiles and shuffled copies (default as for a build), where it can be written. With `instances`, each
+    gold gets a certificate: instances that tell it from its mutants are written in `instances/<db_id>/`, with an index
+    beside them. `catalog` is what was found at `databases` before. Raises `UnreadableInput` when there are no pairs,
+    `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
     catalog = catalog or usable_databases(databases, OF_PAIRS)
@@ -131,14 +132,8 @@ def verify_pairs(
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, pair in enumerate(loaded.pairs):
         numbers[called.get(pair.db_id, pair.db_id).lower()].append(number)
-    folder = cache or cache_folder(RunConfig())
-    tasks = [
-        _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder, instances)
-        for db_id in sorted(numbers)
-        if db_id in known
-    ]
     if instances is not None:
-        _make_room(instances, [task.database for task in tasks])  # before the work, which would be lost
+        _make_room(instances, [known[db_id] for db_id in sorted(set(numbers) & set(known))])  # before the work
     found = _Found()
     for db_id in sorted(set(numbers) - set(known)):
         why = why_missing(db_id, catalog)
@@ -149,7 +144,12 @@ def verify_pairs(
                 found.unchecked[number] = says
             else:
                 found.findings[number].append(Finding("no_database", f"{capital(says)}."))
-    _run(tasks, numbers, found, workers, progress)
+    with kept_in(cache or cache_folder(RunConfig())) as (folder, unkept):
+        tasks = [
+            _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder, instances)
+            for db_id in sorted(set(numbers) & set(known))
+        ]
+        _run(tasks, numbers, found, workers, progress)
     for number, more in check_duplicates(loaded.pairs, found.canonical, found.digests).items():
         found.findings[number] += more
     checked = tuple(
@@ -164,7 +164,7 @@ def verify_pairs(
     if instances is not None:
         _write_index(instances / INDEX, checked)
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
-    return Verified(checked, (*map(str, loaded.problems), *failed), (*loaded.notes, *sorted(found.remarks)))
+    return Verified(checked, (*map(str, loaded.problems), *failed), (*unkept, *loaded.notes, *sorted(found.remarks)))
 
 
 def _make_room(folder: Path, databases: Sequence[Database]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from agro_data.config import ConfigError
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs
+from agro_data.folders import kept_in, unwritable
 from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
@@ -66,10 +67,11 @@ def audit_command(
 
     loaded = load_pairs(pairs)
     _check_out(out, pairs)
-    with Bars(notes) as progress:
+    with kept_in(cache_folder(RunConfig())) as (cache, unkept), Bars(notes) as progress:
         audit = audit_pairs(
             loaded,
             databases,
+            cache=cache,
             instances=out / "instances" if certify else None,
             leave=leave,
             mend_ties=mend_ties,
@@ -82,7 +84,7 @@ def audit_command(
     written = [report, page, *corrected_copy(pairs, out, audit.changed)]
     figures = audit_summary(audit)
     print_json(figures) if as_json else _show(figures)
-    tell(audit.verified.notes, "dim")
+    tell([*unkept, *audit.verified.notes], "dim")
     tell(audit.verified.problems, "yellow")
     tell([f"{file}: written" for file in written], "dim")
     final = (audit.mended[n].checked if n in audit.mended else one for n, one in enumerate(audit.verified.checked))
@@ -111,6 +113,8 @@ def _check_out(out: Path, pairs: Path) -> None:
     there = next((name for name in names if os.path.lexists(out / name)), "")
     if there and not _is_audit(out / AUDIT_REPORT):
         raise ConfigError(f"{out / there}: no audit wrote it, and it would be written over; give another --out")
+    if (error := unwritable(out)) is not None:  # before the work, which would be lost
+        raise ConfigError(f"{out}: nothing can be written there: {error.strerror}; give another folder with --out")
 
 
 def _is_audit(report: Path) -> bool:

@@ -14,6 +14,7 @@ from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.errors import InWords
 from agro_data.evaluation.load import files_of, load_pairs
+from agro_data.folders import kept_in
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import Version, list_versions, open_corpus
@@ -176,10 +177,9 @@ def _verify_version(
     from agro_data.migration.report import lines, summary  # noqa: PLC0415
 
     check_written({"--output": output}, [version.path], [databases, before, instances])
-    cache = cache_folder(RunConfig())
     opened: Version | None = None
     unopened = ""
-    with ScratchFolder("certified") as scratch:
+    with ScratchFolder("certified") as scratch, kept_in(cache_folder(RunConfig())) as (cache, unkept):
         folder = instances or Path(scratch)
         with whole(version), Bars(notes) as progress:
             drift = verify_version(
@@ -192,6 +192,7 @@ def _verify_version(
                 unopened = in_words(error)
     figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
     print_json(figures) if as_json else _show_drift(figures)
+    tell(unkept, "dim")
     tell(drift.problems, "yellow")
     saved = all_written([(output, lambda: _jsonl(lines(drift)))])
     if opened is not None:

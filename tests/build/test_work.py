@@ -92,6 +92,14 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path: Path) ->
     assert (tmp_path / "file").read_text() == "text"
 
 
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    for target in (tmp_path / "report.html", Path("/proc/report.html")):
+        with pytest.raises(OSError, match=r"report\.html") as refused, atomic_path(target):
+            pass
+        assert refused.value.filename == str(target)
+
+
 def test_a_shard_on_a_full_disk_says_so_by_its_errno(tmp_path: Path) -> None:
     script = """
 import resource, sys

@@ -170,6 +170,14 @@ def test_a_database_of_whose_golds_none_can_be_certified_is_a_problem(place: Pat
     assert len(found.notes) == 1
 
 
+def test_instances_at_hand_are_not_made_elsewhere(place: Path) -> None:
+    (chess,) = find_databases(place / "db" / "chess").databases
+    first = built({chess: [OLD]}, place / "cache", workers=1)
+    again = built({chess: [OLD]}, place / "cache", workers=1, made_in=place / "elsewhere")
+    assert again == first
+    assert not (place / "elsewhere").exists()
+
+
 WRITING = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN EXCLUSIVE'); print(1, flush=True); input()"
 )

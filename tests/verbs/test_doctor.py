@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from packaging.requirements import Requirement
 
-from agro_data import doctor
+from agro_data import doctor, folders
 from agro_data.config import DEFAULT_MODEL
 from agro_data.verbs.doctor import doctor_command
 
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(**arguments: object) -> None:  # root may write anywhere, so the system is made to refuse
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(folders, "TemporaryFile", refuse)
     found = doctor.writable("cache", tmp_path)
     assert (found.state, f"chmod u+w {tmp_path}" in found.mend) == ("missing", True)
 

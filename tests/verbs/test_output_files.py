@@ -53,6 +53,32 @@ def test_figures_come_before_a_file_that_cannot_be_written(
     assert (place / "page.html").is_file()
 
 
+@pytest.mark.parametrize(
+    ("verb", "figure"),
+    [
+        *VERBS,
+        (("evaluate", "--predictions", "predictions.json", "--metric", "strict-ts"), "100.0% of 1"),
+        (("audit", "pairs.json", "--out", "audited"), "100.0% of 1"),
+    ],
+    ids=lambda value: value[-1],
+)
+def test_a_cache_that_cannot_be_written_is_done_without(
+    place: Path, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...], figure: str
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "file" / "cache"))
+    done = agro(*verb)
+    assert done.exit_code == 0, done.output
+    assert figure in done.stdout
+    assert done.stderr.count("cannot be written") == done.stderr.count("AGRO_CACHE") == 1, done.stderr
+
+
+def test_the_folder_of_an_audit_is_looked_at_first(place: Path) -> None:
+    done = agro("audit", "pairs.json", "--out", "file/audited")
+    assert isinstance(done.exception, ConfigError)
+    assert "file/audited: nothing can be written there: Not a directory; give another" in str(done.exception)
+    assert "pairs" not in done.stderr  # no progress yet
+
+
 @pytest.mark.parametrize("verb", [verb for verb, _ in VERBS], ids=lambda value: value[0])
 def test_json_is_whole_and_a_page_may_fail_too(place: Path, verb: tuple[str, ...]) -> None:
     done = agro(*verb, "--output", "v.jsonl", "--html", "file/page.html", "--json")
