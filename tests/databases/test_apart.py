@@ -105,8 +105,9 @@ def test_a_column_that_is_computed_for_hours_costs_a_file(tmp_path: Path, monkey
 def test_ctrl_c_is_heeded_at_once(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "x.duckdb", SLOW)
     program = (
-        "import sys; from pathlib import Path; from agro_data.databases.connections import open_database;"
-        "from agro_data.databases.types import Database; path = Path(sys.argv[1]);\n"
+        "import signal, sys; from pathlib import Path; from agro_data.databases.connections import open_database;"
+        "from agro_data.databases.types import Database; path = Path(sys.argv[1]);"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which is ignored behind `make test &`
         "with open_database(Database('x', 'duckdb', 'duckdb', path, '', 'x')) as o:\n"
         "    print(o.execute('SELECT c FROM plain'), flush=True); o.execute('SELECT d FROM slow')"
     )
