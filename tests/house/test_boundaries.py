@@ -25,6 +25,7 @@ ORDER: list[set[str]] = [
     {"focus"},
     {"models"},
     {"databases"},
+    {"folders"},
     {"fingerprint"},
     {"snapshot"},
     {"llm"},
