@@ -29,7 +29,7 @@ ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQ
 # What of `agro_data.databases` lists the tables of a database, and reads them.
 LISTING = (
     *("apart", "cells", "collations", "connections", "csv_reading", "data_files", "duckdb_settings", "errors"),
-    *("file_tables", "opening", "quoting"),
+    *("file_tables", "opening", "quoting", "spider_tables"),
 )
 log = logging.getLogger(__name__)
 T = TypeVar("T")
