@@ -9,7 +9,17 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.publish.read import MEND, NoVersion, Version, list_corpora, newest, open_corpus, open_version
+from agro_data.databases.catalog import VERSION_NAME
+from agro_data.publish.read import (
+    MEND,
+    NoVersion,
+    Version,
+    list_corpora,
+    list_versions,
+    newest,
+    open_corpus,
+    open_version,
+)
 
 LATEST = "latest"
 
@@ -39,6 +49,14 @@ def corpora(root: Path, name: str | None) -> list[str]:
     if not found:
         raise ConfigError(f"{root}: no corpus here; `agro build` makes one")
     return found if name is None else [name]
+
+
+def named_by(folder: Path, name: str | None) -> tuple[Path, str | None]:
+    """The folder that corpora lie in, and the corpus that is meant, where `folder` is a corpus' or a version's own."""
+    own = folder.resolve()  # `.` has no name
+    if VERSION_NAME.fullmatch(own.name):
+        own = own.parent
+    return (own.parent, own.name) if name is None and list_versions(own.parent, own.name) else (folder, name)
 
 
 @contextmanager

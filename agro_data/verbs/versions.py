@@ -14,7 +14,7 @@ from agro_data.publish.read import NoVersion, Version, latest, list_versions, op
 from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs, show_table, tell
-from agro_data.verbs.choosing import chosen_version, corpora, whole
+from agro_data.verbs.choosing import chosen_version, corpora, named_by, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
 from agro_data.work import write_text
@@ -57,13 +57,15 @@ def versions_group() -> None:
 )
 @as_json
 def list_command(out: Path, name: str | None, show: str | None, as_json: bool) -> None:
-    """List the corpus versions under a folder, or show one.
+    """List the corpus versions under a folder, or those of a corpus whose folder it is; or show one.
 
     \b
     Examples:
       agro versions list datasets
+      agro versions list datasets/shop
       agro versions list datasets --show latest
     """
+    out, name = named_by(out, name)
     if show:
         version = chosen_version(show, out, name)
         with whole(version):

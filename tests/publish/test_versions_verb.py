@@ -40,6 +40,8 @@ def test_list_need_not_be_said(out: Path) -> None:
     said = json.loads(agro_versions("list", out, "--json").output)
     assert said == json.loads(agro_versions(out, "--json").output)
     assert [(row["examples"], row["latest"]) for row in said] == [(12, ""), (16, ""), (20, "yes")]
+    for own in (out / "shop", list_versions(out, "shop")[0]):  # as other verbs take it
+        assert json.loads(agro_versions(own, "--json").output) == said
     shown = agro_versions(out, "--show", "latest")
     assert shown.exit_code == 0
     assert "SELECT" in shown.output
