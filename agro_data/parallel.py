@@ -23,6 +23,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -124,6 +125,7 @@ def _run_pool(
         lost: list[int] = []
         try:
             with _undisturbed(), _main_hidden():
+                _start_server()
                 futures = _submitted(pool, function, tasks)
             lost += sorted(set(tasks) - set(futures.values()))
             for future in as_completed(futures):
@@ -149,6 +151,17 @@ def _submitted(
         except BrokenProcessPool:
             break
     return futures
+
+
+def _start_server() -> None:
+    """Start the process that workers are forked from. It never hears of Ctrl-C, of which it would tell amid its
+    imports, and neither do they.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
