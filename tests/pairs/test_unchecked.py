@@ -48,7 +48,8 @@ def add(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_task_that_fails_leaves_its_pairs_unchecked(tmp_path: Path, workers: int) -> None:
     pairs = write_pairs(tmp_path / "a.json", ASKED)
-    (tmp_path / "cache").write_text("no folder")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "shuffled").write_text("no folder")
     found = verify_pairs(pairs, sqlite_market(tmp_path / "d"), cache=tmp_path / "cache", workers=workers)
     assert found.sound == 0
     assert len(found.problems) == 3
@@ -76,7 +77,8 @@ def test_what_is_checked_is_counted_beside_it(tmp_path: Path) -> None:
 
 def test_an_audit_mends_nothing_of_what_it_could_not_check(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "a.json", ASKED)
-    (tmp_path / "cache").write_text("no folder")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "shuffled").write_text("no folder")
     audit = audit_pairs(pairs, sqlite_market(tmp_path / "d"), cache=tmp_path / "cache", workers=1)
     assert not audit.mended
     assert audit.verified.sound == 0

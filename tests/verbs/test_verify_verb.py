@@ -98,7 +98,8 @@ def test_files_and_json(agro: Agro, tmp_path: Path) -> None:
 
 def test_pairs_that_could_not_be_checked_are_neither_sound_nor_at_fault(agro: Agro, tmp_path: Path) -> None:
     write_pairs(tmp_path / "a.json", [SOUND, TIED, FAILING])
-    (tmp_path / "cache").write_text("no folder")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "shuffled").write_text("no folder")
     done = agro("a.json", "--databases", "databases", "--output", "v.jsonl")
     assert done.returncode == 1
     assert "0.0% of 3 pairs are sound" in done.stdout
