@@ -41,7 +41,8 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish.read import open_version
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, resolve
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import resolve
 from agro_data.stages.certifying import BATCH, BATCHES, SHARE
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.equivalence import Mode, compare

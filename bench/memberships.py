@@ -9,7 +9,8 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.populate.instances import instance_schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Binding, Resolution, Scope, Source, local_nodes
+from agro_data.sql.resolution import Binding, Resolution, Scope, Source
+from agro_data.sql.walks import local_nodes
 
 _BOUNDED = ("group", "having", "limit", "order", "offset")
 

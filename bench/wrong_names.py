@@ -24,7 +24,9 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.cache import cached_profile
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema, Scope, local_nodes, resolve
+from agro_data.sql.resolution import Scope
+from agro_data.sql.scope import Schema, resolve
+from agro_data.sql.walks import local_nodes
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.sql_env import SQL_LIMITS
 from bench.tables import show

@@ -20,7 +20,8 @@ from agro_data.migration.meanings import Meaning, meanings, references
 from agro_data.sql.canonical import names_matter, sql_text, unchanged_by_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, Schema, Scope, Source, resolve
+from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.scope import Schema, resolve
 
 
 class CannotFollow(ValueError):

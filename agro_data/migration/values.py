@@ -12,7 +12,8 @@ from agro_data.migration.likeness import family
 from agro_data.migration.matching import Matching
 from agro_data.pairs.literals import uses_of
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, resolve, value_of
+from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.scope import resolve
 
 SHOWN = (exp.Select, exp.Group, exp.Count)  # what a column may stand in without its values being computed with
 

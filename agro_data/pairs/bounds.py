@@ -15,8 +15,8 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
+from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.said import NUMBER_WORDS, SCALES, numbers_in
-from agro_data.sql.scope import Resolution, value_of
 
 Comparison = type[exp.GT | exp.GTE | exp.LT | exp.LTE]
 

@@ -16,7 +16,7 @@ from agro_data.pairs.reading import check_reading
 from agro_data.pairs.sizes import check_sizes
 from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution
+from agro_data.sql.resolution import Resolution
 
 
 @dataclass(frozen=True)

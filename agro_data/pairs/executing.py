@@ -19,7 +19,9 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, Schema, leftmost, resolve, value_of
+from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.scope import Schema, resolve
+from agro_data.sql.walks import leftmost
 from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure

@@ -13,7 +13,7 @@ from agro_data.databases.quoting import folded
 from agro_data.pairs.finding import Finding
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys, Place
-from agro_data.sql.scope import Binding, Resolution, Scope
+from agro_data.sql.resolution import Binding, Resolution, Scope
 from agro_data.verify.mutants.edit import conditions, leaves
 
 

@@ -18,7 +18,9 @@ from agro_data.populate.schema import Schema as Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.scope import Resolution, Schema, Scope, Source, leftmost, local_nodes
+from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.scope import Schema
+from agro_data.sql.walks import leftmost, local_nodes
 
 ALIKE = 0.75  # of the letters of two names, from which one may be a slip for the other
 

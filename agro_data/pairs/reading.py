@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from agro_data.pairs.finding import Finding
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Resolution, value_of
+from agro_data.sql.resolution import Resolution, value_of
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between, exp.Is)
 

@@ -21,7 +21,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import MOST_MARKERS, as_number, markers_among
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Binding, Resolution, value_of
+from agro_data.sql.resolution import Binding, Resolution, value_of
 from agro_data.verify.execution import execute
 
 LOOKED_AT = 5_000  # distinct values of a column

@@ -14,8 +14,9 @@ from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten, turned
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.resolution import Resolution
 from agro_data.sql.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
-from agro_data.sql.scope import Resolution, leftmost
+from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
 SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")

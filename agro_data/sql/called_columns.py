@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
+from agro_data.sql.walks import local_nodes
 
 _GROUP = re.compile(r"\\(\d)")  # in the alias of a COLUMNS: a part of the column's name
 _MOST_GROUPS = 10
@@ -16,6 +17,14 @@ _MOST_GROUPS = 10
 def is_star(node: exp.Expr) -> bool:
     """Whether a node is `*` or `t.*`."""
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def columns_in(item: exp.Expr) -> exp.Columns | None:
+    """The COLUMNS(...) for each column of which an item of a select list gives an output; what `*COLUMNS(...)` unpacks
+    are arguments.
+    """
+    found = next((node for node in local_nodes(item) if isinstance(node, exp.Columns)), None)
+    return found if found is not None and not found.args.get("unpack") else None
 
 
 def called(by: exp.Expr, names: Sequence[str], spelled: bool) -> list[bool] | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.scope import Resolution, local_nodes
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.walks import local_nodes
 
 CONSTRUCTS = (
     "join_2",  # some SELECT reads two sources (tables, derived tables, CTEs)

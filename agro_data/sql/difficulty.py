@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from sqlglot import exp
 
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import leftmost, local_nodes
+from agro_data.sql.walks import leftmost, local_nodes
 
 Hardness = Literal["easy", "medium", "hard", "extra"]
 Complexity = Literal["simple", "moderate", "complex", "highly_complex"]

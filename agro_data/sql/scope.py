@@ -7,17 +7,18 @@ serves the gate (what is unknown), the facts (what is used) and the probes (what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import compress
-from typing import Literal
 
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import called, is_star, outputs_called
+from agro_data.sql.called_columns import called, columns_in, is_star, outputs_called
+from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
+from agro_data.sql.resolution import Binding, Named, Resolution, Scope, Source, names_beside
+from agro_data.sql.walks import leftmost
 
 # A hidden column of both engines, and no data: where a row lies. A copy gives its rows other numbers, VACUUM may.
 _ROWIDS = frozenset({"rowid", "oid", "_rowid_"})
@@ -26,86 +27,11 @@ _ROWID = (
 )
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
 MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
-_JSON_COLUMNS = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
 MOST_PATTERNS = 20  # of COLUMNS in a statement: one may take the hundredth part of a second
 WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
-@dataclass(frozen=True)
-class Named:
-    """A query with a name in it: a CTE or a derived table. `outputs` are its columns, "" for one without a name."""
-
-    outputs: Sequence[str]
-    query: exp.Expr
-
-
 Ctes = Mapping[str, Named]
-
-
-@dataclass(frozen=True)
-class Source:
-    """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE, a derived table or written rows."""
-
-    alias: str  # lower case
-    table: str
-    columns: Mapping[str, str]  # lower-case name -> spelling
-    node: exp.Expr
-    query: Named | None = None  # of a CTE or a derived table
-
-
-@dataclass(frozen=True)
-class Binding:
-    """What a column reference means.
-
-    `column`: `name` of `source`; `alias`: the output `expression` of the same SELECT; `output`: a column of a set
-    operation; `string`: an SQLite double-quoted token that names nothing.
-    """
-
-    kind: Literal["column", "alias", "output", "string"]
-    name: str
-    source: Source | None = None
-    expression: exp.Expr | None = None
-
-
-@dataclass
-class Scope:
-    """One SELECT: what its FROM offers, and the SELECT around it."""
-
-    select: exp.Select
-    outer: Scope | None
-    sources: list[Source] = field(default_factory=list)
-    merged: set[str] = field(default_factory=set)  # columns that USING or NATURAL made one
-    aliases: dict[str, exp.Expr] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)  # lower case; "" where the engine makes up the name
-    origins: list[exp.Expr | tuple[Source, str]] = field(default_factory=list)  # of outputs; a star lists columns
-    correlated: bool = False  # refers to a SELECT around it
-
-
-@dataclass
-class Resolution:
-    """All names of one tree. `bindings`, `outputs` and `qualified` are keyed by `id(node)` and hold as long as the tree
-    lives."""
-
-    tree: exp.Query
-    scopes: list[Scope] = field(default_factory=list)
-    bindings: dict[int, Binding] = field(default_factory=dict)
-    outputs: dict[int, list[str]] = field(default_factory=dict)  # of each query: lower case, like those of a SELECT
-    qualified: dict[int, Source] = field(default_factory=dict)  # by what `a.b.c` begins with, if c is a field of b
-    problems: list[tuple[str, str]] = field(default_factory=list)  # (reason, detail)
-    tables: set[str] = field(default_factory=set)
-    columns: set[tuple[str, str]] = field(default_factory=set)
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the order of its rows is part of the answer: ORDER BY at top level. `verify.ordering.orders` tells it
-        of SQL that is not parsed here."""
-        return self.tree.args.get("order") is not None
-
-    def scope_of(self, select: exp.Expr) -> Scope:
-        return next(scope for scope in self.scopes if scope.select is select)
-
-    def binding(self, column: exp.Expr) -> Binding | None:
-        return self.bindings.get(id(column))
 
 
 def resolve(tree: exp.Query, dialect: Dialect, schema: Schema) -> Resolution:
@@ -115,85 +41,8 @@ def resolve(tree: exp.Query, dialect: Dialect, schema: Schema) -> Resolution:
     return resolver.found
 
 
-def leftmost(query: exp.Expr) -> exp.Select:
-    """The first SELECT of a query, through parentheses and set operations: it names the output columns."""
-    while not isinstance(query, exp.Select):
-        query = query.this
-    return query
-
-
-def written_columns(node: exp.Expr, dialect: Dialect) -> list[str]:
-    """The columns that VALUES or UNNEST gives in a FROM: as its alias says, else as the engine calls them."""
-    alias = node.args.get("alias")
-    declared = [folded(column.name) for column in alias.args.get("columns") or ()] if alias is not None else []
-    if isinstance(node, exp.Unnest):
-        ordinal = node.args.get("offset")
-        if isinstance(ordinal, exp.Identifier):
-            declared.append(folded(ordinal.name))
-        made = [folded(node.alias) or "unnest", *(["ordinality"] if ordinal else [])]
-    else:
-        width = len(node.expressions[0].expressions) if node.expressions else 0
-        made = [f"column{n + 1}" if dialect == "sqlite" else f"col{n}" for n in range(width)]
-    return [*declared, *made[len(declared) :]]
-
-
-def rows_of_json(node: exp.Expr) -> bool:
-    """Whether a source is a call of `json_each` or `json_tree`, which both engines have."""
-    called = node.this if isinstance(node, exp.Table) and not node.db else None
-    return isinstance(called, exp.Anonymous) and called.name.lower() in ("json_each", "json_tree")
-
-
-def json_columns(node: exp.Expr) -> list[str]:
-    """The columns that a call of `json_each` or `json_tree` gives in a FROM, as the engine calls them."""
-    return [*_JSON_COLUMNS, "ordinality"] if node.args.get("ordinality") else [*_JSON_COLUMNS]
-
-
-def names_beside(node: exp.Expr, scope: Scope, found: Resolution) -> bool:
-    """Whether a query in the FROM of a SELECT names what stands beside it there (LATERAL)."""
-    beside = {id(source) for source in scope.sources}
-    bindings = (found.binding(column) for column in node.find_all(exp.Column))
-    return any(binding is not None and id(binding.source) in beside for binding in bindings)
-
-
-def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
-    """The literal that a node is, with its sign: also SQLite's double-quoted token that names nothing."""
-    inner = node.this if isinstance(node, exp.Neg) else node
-    if isinstance(inner, exp.Literal):
-        return node
-    binding = found.binding(node)
-    return exp.Literal.string(binding.name) if binding is not None and binding.kind == "string" else None
-
-
-def is_bracketed(node: exp.Expr) -> bool:
-    """Whether brackets hold tables, as in FROM (a JOIN b ON ...) and FROM ((a)), and no query."""
-    while isinstance(node, exp.Subquery):
-        node = node.this
-        if isinstance(node, exp.Table) or (isinstance(node, exp.Subquery) and node.args.get("joins")):
-            return True
-    return False
-
-
 def _dotted(node: exp.Table) -> str:
     return ".".join(part.name for part in node.parts)
-
-
-def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression or clause, without the nodes inside its subqueries (the subquery node itself is
-    included).
-    """
-    yield node
-    if isinstance(node, exp.Query):
-        return
-    for child in node.iter_expressions():
-        yield from local_nodes(child)
-
-
-def columns_in(item: exp.Expr) -> exp.Columns | None:
-    """The COLUMNS(...) for each column of which an item of a select list gives an output; what `*COLUMNS(...)` unpacks
-    are arguments.
-    """
-    found = next((node for node in local_nodes(item) if isinstance(node, exp.Columns)), None)
-    return found if found is not None and not found.args.get("unpack") else None
 
 
 class _Resolver:

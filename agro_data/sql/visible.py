@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from agro_data.sql.constructs import number_of
-from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.walks import local_nodes
 
 
 def gives_rows(query: exp.Expr, found: Resolution) -> bool:

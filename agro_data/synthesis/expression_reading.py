@@ -35,7 +35,7 @@ from agro_data.intent.tree import (
     conjuncts,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-from agro_data.sql.scope import Resolution, Scope
+from agro_data.sql.resolution import Resolution, Scope
 from agro_data.synthesis.literals import date_part
 
 COMPARISONS: dict[type[exp.Expr], Comparator] = {

@@ -22,7 +22,8 @@ from agro_data.databases.types import Cell, Dialect
 from agro_data.intent.atlas import Atlas, Row, sayable
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, Schema, Source, resolve
+from agro_data.sql.resolution import Resolution, Source
+from agro_data.sql.scope import Schema, resolve
 
 BLANK = "?"  # for a text; a number becomes 0
 EXACT = 100  # numbers up to this are kept as they are where no column decides them

@@ -32,8 +32,9 @@ from agro_data.intent.tree import (
     Source,
 )
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Scope, resolve
-from agro_data.sql.scope import Source as Scoped
+from agro_data.sql.resolution import Scope
+from agro_data.sql.resolution import Source as Scoped
+from agro_data.sql.scope import resolve
 from agro_data.synthesis.expression_reading import (
     AGGREGATES,
     COMPARISONS,

@@ -18,7 +18,8 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, resolve
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import resolve
 from agro_data.synthesis.literals import redrawn
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.mutants import mutants_of

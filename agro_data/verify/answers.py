@@ -10,7 +10,8 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
 from agro_data.populate.surrogate import is_text_instead
-from agro_data.sql.scope import Resolution, Schema
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import Schema
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement

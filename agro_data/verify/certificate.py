@@ -27,7 +27,8 @@ from agro_data.populate.instances.orders import ordered_parts
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, resolve
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import resolve
 from agro_data.verify.answers import Answer, Gold, Unreadable, ask, doubt, read_gold
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files

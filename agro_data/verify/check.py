@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.sql.scope import Resolution, Schema
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import Schema
 from agro_data.verify.determinism import reference
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure

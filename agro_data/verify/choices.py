@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.sql.constructs import is_many_groupings
-from agro_data.sql.scope import local_nodes
+from agro_data.sql.walks import local_nodes
 
 
 @dataclass(frozen=True)

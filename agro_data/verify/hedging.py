@@ -15,7 +15,8 @@ from itertools import chain, zip_longest
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.scope import is_bracketed, json_columns, local_nodes, rows_of_json, written_columns
+from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
+from agro_data.sql.walks import local_nodes
 from agro_data.verify.equivalence import FURTHER
 
 FURTHER_COMPUTED = 1  # such as the count that an order goes by

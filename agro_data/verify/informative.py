@@ -11,7 +11,7 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import number_of
-from agro_data.sql.scope import Resolution, Scope, Source
+from agro_data.sql.resolution import Resolution, Scope, Source
 
 MOST = 60  # variants of a query: each is run
 

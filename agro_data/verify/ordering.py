@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import CLOSING, OPENING, SqlRefused, parse_select
-from agro_data.sql.scope import leftmost
+from agro_data.sql.walks import leftmost
 
 
 @cache

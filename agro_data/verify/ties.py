@@ -17,11 +17,12 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import is_star
+from agro_data.sql.called_columns import columns_in, is_star
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
-from agro_data.sql.scope import Resolution, Scope, columns_in, leftmost, local_nodes
+from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.visible import columns_seen, gives_rows
+from agro_data.sql.walks import leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
 from agro_data.verify.judging import Harmful, OrderJudge, several_rows

@@ -23,7 +23,8 @@ from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Schema, ViewSpec
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Resolution, resolve
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import resolve
 from agro_data.verify.answers import Unreadable, read_gold
 
 _COMPUTING = (exp.AggFunc, exp.Group, exp.Distinct, exp.Window, exp.SetOperation, exp.Subquery, exp.CTE, exp.Limit)

@@ -26,7 +26,8 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.concealing import Hidden
 from agro_data.sql.identifiers import identifier, needs_quotes
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, resolve
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.scope import resolve
 from agro_data.verify.grade import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished

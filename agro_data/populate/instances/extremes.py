@@ -18,7 +18,7 @@ from agro_data.populate.instances.plans import ALONE, Plan, Query, cut_after_fir
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Missed
 from agro_data.populate.instances.values import beyond
-from agro_data.sql.scope import Scope
+from agro_data.sql.resolution import Scope
 
 End = tuple[Scope, exp.Expr, bool]
 """A SELECT, the column whose end it looks at, and whether that is the upper end."""

@@ -14,7 +14,8 @@ from agro_data.populate.instances.tableau import ATOMS, literal
 from agro_data.populate.instances.values import fit
 from agro_data.populate.instances.views import neighbours, view_of
 from agro_data.populate.schema import Schema
-from agro_data.sql.scope import Resolution, Scope, leftmost
+from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.walks import leftmost
 
 
 def focus_of(found: Resolution, schema: Schema) -> Focus:

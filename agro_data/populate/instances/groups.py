@@ -18,7 +18,8 @@ from agro_data.populate.instances.proposal import PartialRow, Place
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
 from agro_data.populate.instances.values import beyond
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Scope, Source, local_nodes
+from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.walks import local_nodes
 
 LARGEST = 160  # rows of the largest group
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps

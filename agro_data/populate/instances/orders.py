@@ -19,7 +19,7 @@ from agro_data.populate.instances.values import WORDS, beyond, decimals, fit, ob
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.profiling.statistics import is_uuid
-from agro_data.sql.scope import Resolution, Scope
+from agro_data.sql.resolution import Resolution, Scope
 
 Part = Literal["case", "month", "day", "whole"]
 """What a careless order goes by: a text without regard to case, the month or the day of a date, a whole number."""

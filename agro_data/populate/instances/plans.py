@@ -14,8 +14,9 @@ from agro_data.populate.instances.tableau import ATOMS, Frame, Missed, Tableau
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import number_of
-from agro_data.sql.scope import Resolution, Scope, Source, leftmost, local_nodes
+from agro_data.sql.resolution import Resolution, Scope, Source
 from agro_data.sql.visible import gives_rows
+from agro_data.sql.walks import leftmost, local_nodes
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
 ALONE = 0.5  # share of witness rows that alone show what they show

@@ -16,7 +16,7 @@ from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal
 from agro_data.populate.instances.witness import witnesses
 from agro_data.populate.schema import Rows, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution
+from agro_data.sql.resolution import Resolution
 
 _MANY_TABLES = 12
 

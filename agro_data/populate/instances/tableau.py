@@ -21,7 +21,8 @@ from agro_data.populate.instances.values import above, below, fit, holds, observ
 from agro_data.populate.instances.views import view_of
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution, Source, leftmost
+from agro_data.sql.resolution import Resolution, Source
+from agro_data.sql.walks import leftmost
 
 Missed = Mapping[int, int]
 """Conditions and set operations to be met otherwise: `id(node)` -> which of its other ways."""

@@ -18,7 +18,8 @@ from agro_data.populate.instances.proposal import PartialRow, Proposal
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau
 from agro_data.populate.schema import Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.walks import local_nodes
 
 _COPIES = 3  # readings of the whole query that meet everything
 _PAIRS = 24  # sibling and namesake proposals of one query

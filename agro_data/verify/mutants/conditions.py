@@ -12,7 +12,8 @@ from agro_data.populate.instances.values import finer
 from agro_data.populate.schema import kind_of
 from agro_data.profiling.statistics import UUID_FORM
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Scope, local_nodes
+from agro_data.sql.resolution import Scope
+from agro_data.sql.walks import local_nodes
 from agro_data.verify.mutants.columns import unnamed_with_nulls
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, swap
 

@@ -11,7 +11,8 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.populate.instances.orders import Part
 from agro_data.sql.canonical import sql_text, unchanged_by_text
-from agro_data.sql.scope import Resolution, Schema, Scope
+from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.scope import Schema
 
 SHOWN = 60  # characters of a condition in the words for a person
 

@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from agro_data.populate.instances.orders import Part, first_key
 from agro_data.sql.constructs import is_grouping
-from agro_data.sql.scope import Scope, local_nodes
+from agro_data.sql.resolution import Scope
+from agro_data.sql.walks import local_nodes
 from agro_data.verify.mutants.columns import reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, swap
 from agro_data.verify.mutants.values import turned

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.scope import Scope
+from agro_data.sql.resolution import Scope
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
 from agro_data.verify.mutants.rows import order_and_limit
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.scope import Scope, Source
+from agro_data.sql.resolution import Scope, Source
 from agro_data.verify.mutants.columns import distance, kind_class, reference, tables_with
 from agro_data.verify.mutants.edit import Change, Edit, Place, linking, swap
 

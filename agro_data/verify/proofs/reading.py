@@ -11,7 +11,9 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.constructs import is_many_groupings
-from agro_data.sql.scope import Resolution, Scope, Source, leftmost, names_beside, rows_of_json
+from agro_data.sql.from_items import rows_of_json
+from agro_data.sql.resolution import Resolution, Scope, Source, names_beside
+from agro_data.sql.walks import leftmost
 from agro_data.verify.proofs.terms import (
     Combined,
     From,
