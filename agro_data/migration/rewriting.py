@@ -17,6 +17,7 @@ from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
 from agro_data.migration.meanings import Meaning, meanings, references
+from agro_data.sql.called_columns import is_star
 from agro_data.sql.canonical import names_matter, sql_text, unchanged_by_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
@@ -149,7 +150,7 @@ class _Editor:
             id(source)
             for scope in self.found.scopes
             for item in scope.select.expressions
-            if _is_star(item)
+            if is_star(item)
             for source in _shown_by(item, scope)
         }
 
@@ -257,7 +258,7 @@ class _Editor:
                 scope.merged.update(a for a, _ in new)
                 self.edited = True
             return
-        if any(_is_star(item) for item in scope.select.expressions) or join.args.get("side") in ("RIGHT", "FULL"):
+        if any(is_star(item) for item in scope.select.expressions) or join.args.get("side") in ("RIGHT", "FULL"):
             raise CannotFollow("join_names", f"USING ({', '.join(names)}): the columns have different names now")
         self.edited = True
         conditions: list[exp.Expr] = []
@@ -291,7 +292,7 @@ class _Editor:
                     item.replace(alias)
                     alias.set("this", item)
                     self.edited = True
-            elif _is_star(item):
+            elif is_star(item):
                 self._expand(item, scope)
 
     def _expand(self, item: exp.Expr, scope: Scope) -> None:
@@ -396,10 +397,6 @@ class _Editor:
 def _through(place: Place, main: str, piece: str, link: tuple[str, str] | None) -> Place:
     """The key of `main` as the piece has it; other places as they are."""
     return (piece, link[1]) if link is not None and place == (main, link[0]) else place
-
-
-def _is_star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
 
 
 def _shown_by(item: exp.Expr, scope: Scope) -> list[Source]:

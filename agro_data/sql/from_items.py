@@ -19,6 +19,19 @@ def is_bracketed(node: exp.Expr) -> bool:
     return False
 
 
+def take_brackets_off(select: exp.Select) -> None:
+    """`FROM ((a JOIN b) JOIN c)`, as DuckDB writes the views that it keeps, as `FROM a JOIN b JOIN c`, in place."""
+    start = select.args.get("from_")
+    node, joins = start.this if start is not None else None, list(select.args.get("joins") or [])
+    while isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, (exp.Table, exp.Subquery)):
+        node = node.this
+        joins = [*(node.args.get("joins") or []), *joins]
+    if start is not None and node is not start.this and isinstance(node, exp.Table):
+        node.set("joins", None)
+        start.set("this", node)
+        select.set("joins", joins)
+
+
 def written_columns(node: exp.Expr, dialect: Dialect) -> list[str]:
     """The columns that VALUES or UNNEST gives in a FROM: as its alias says, else as the engine calls them."""
     alias = node.args.get("alias")

@@ -26,12 +26,10 @@ _ROWID = (
     ": it is the place of a row in its file, which is another in a copy of the data; name a column, such as the key"
 )
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
+Ctes = Mapping[str, Named]
 MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
 MOST_PATTERNS = 20  # of COLUMNS in a statement: one may take the hundredth part of a second
 WIDEST = 2_000  # columns that are selected: what SQLite gives at most
-
-
-Ctes = Mapping[str, Named]
 
 
 def resolve(tree: exp.Query, dialect: Dialect, schema: Schema) -> Resolution:

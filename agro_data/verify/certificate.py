@@ -18,6 +18,7 @@ from math import ceil
 from pathlib import Path
 
 from agro_data.config import BuildConfig, ConfigError
+from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
@@ -352,8 +353,8 @@ class _Batch:
                 suspect.stillborn = True  # that its rows came in order here says nothing
             elif suspect.open:
                 gold, mutant = suspect.gold.sql, suspect.mutant.sql
-                if self.views:
-                    gold, mutant = (self._over_tables(sql).tree.sql(dialect) for sql in (gold, mutant))
+                if any(folded(view.spec.name) in folded(gold + mutant) for view in self.views):
+                    gold, mutant = (names.tree.sql(dialect) for names in (case.gold.asked, self._over_tables(mutant)))
                 suspect.rule = proved_equivalent(gold, mutant, dialect, self.schema) or ""
 
     def _over_tables(self, sql: str) -> Resolution:

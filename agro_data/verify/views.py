@@ -22,6 +22,7 @@ from agro_data.databases.types import Dialect
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Schema, ViewSpec
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
+from agro_data.sql.from_items import take_brackets_off
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
@@ -100,21 +101,8 @@ def _read(view: TableProfile, profile: DatabaseProfile) -> View | None:
     spec = ViewSpec(view.name, columns, statement)
     tree = gold.names.tree.copy()
     for select in tree.find_all(exp.Select):
-        _take_brackets_off(select)
+        take_brackets_off(select)
     return View(spec, tree.sql(profile.dialect), renamed, frozenset(gold.names.tables), _is_plain(tree))
-
-
-def _take_brackets_off(select: exp.Select) -> None:
-    """`FROM ((a JOIN b) JOIN c)`, as DuckDB writes what it keeps, as `FROM a JOIN b JOIN c`."""
-    start = select.args.get("from_")
-    node, joins = start.this if start is not None else None, list(select.args.get("joins") or [])
-    while isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, (exp.Table, exp.Subquery)):
-        node = node.this
-        joins = [*(node.args.get("joins") or []), *joins]
-    if start is not None and node is not start.this and isinstance(node, exp.Table):
-        node.set("joins", None)
-        start.set("this", node)
-        select.set("joins", joins)
 
 
 def _is_plain(tree: exp.Query) -> bool:

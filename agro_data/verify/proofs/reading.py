@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.called_columns import is_star
 from agro_data.sql.constructs import is_many_groupings
 from agro_data.sql.from_items import rows_of_json
 from agro_data.sql.resolution import Resolution, Scope, Source, names_beside
@@ -199,8 +200,7 @@ class _Reader:
         return From(alias, "", tuple(f"#{place}" for place in range(len(names))), query)
 
     def _item(self, item: exp.Expr, scope: Scope) -> Iterator[Term]:
-        star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-        if not star:
+        if not is_star(item):
             yield self.term(item.unalias(), scope)
             return
         further = (item.this if isinstance(item, exp.Column) else item).args  # of t.*, its star has them
