@@ -153,6 +153,28 @@ def test_a_prediction_that_fails_only_where_nothing_is_found_is_told_apart(sandb
     assert [right for right, wrong in said if right != wrong] == [[(None,)]]
 
 
+COMPUTED = [
+    "SELECT name FROM customer WHERE age + id * 2 > 40",
+    "SELECT COUNT(*) FROM purchase WHERE total / customer_id BETWEEN 5 AND 20",
+    "SELECT T1.name FROM customer AS T1 JOIN purchase AS T2 ON T1.id = T2.customer_id WHERE T2.total > T1.age + 5",
+    "SELECT name FROM (SELECT *, age - id AS gap FROM customer) AS t WHERE gap >= 18",
+    "SELECT customer_id FROM purchase GROUP BY customer_id HAVING SUM(total) / COUNT(*) > 12.5",
+    "SELECT customer_id FROM purchase GROUP BY customer_id HAVING SUM(total * 2) >= 30",
+]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", pytest.param("duckdb", marks=pytest.mark.ci)])
+def test_a_bound_of_what_is_computed_is_told_from_its_neighbours(
+    dialect: Dialect, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    database = shop(tmp_path, dialect)
+    pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, DEDICATED).certify(COMPUTED)
+    for certificate in pool.certificates:
+        bounds = [fate for fate in certificate.mutants if fate.kind in ("boundary", "comparison", "literal")]
+        assert len(bounds) >= 3
+        assert not [fate.what for fate in bounds if fate.outcome == "undecided"], certificate.sql
+
+
 @pytest.mark.parametrize(
     ("gold", "all_of_them"),
     [

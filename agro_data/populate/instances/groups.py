@@ -11,6 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from agro_data.populate.instances.arithmetic import Constant, Operation, Term, difference, leaves, read
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, cut_after_first, share_rows
@@ -199,19 +200,50 @@ class _Groups:
         having = self.scope.select.args.get("having")
         for node in having.find_all(*_BOUNDS) if having is not None else ():
             known, value = tableau.constant(node.expression)
-            if not known or not isinstance(value, int | float) or isinstance(node.this, exp.Count):
+            if not is_aggregate(node.this) or not known:
+                self._computed(tableau, frames, node, rng)
                 continue
-            if not is_aggregate(node.this):
+            if not isinstance(value, int | float) or isinstance(node.this, exp.Count):
                 continue
-            unknowns = [tableau.unknown_of(node.this.this, frame) for frame in frames]
             kinds = {self._kind_of(place) for place in places_of(self.query.found, node.this.this)}
             figure = value + rng.choice((-20, -1, 0, 0, 1, 20, *((0.25, -0.25) if kinds == {"real"} else ())))
             numbers = _numbers_of(node.this, figure, len(frames), rng)
             if isinstance(node.this, exp.Avg) and kinds == {"integer"} and len(frames) > 2:
                 numbers[-1] += rng.choice((-1, 0, 0, 1))  # an average between whole numbers
-            for unknown, number in zip(unknowns, numbers, strict=True):
+            for frame, number in zip(frames, numbers, strict=True):
+                unknown = tableau.unknown_of(node.this.this, frame)
                 if unknown is not None:
                     tableau.require(unknown, Test("=", (number,)))
+                else:
+                    tableau.require_of(tableau.term_of(node.this.this, frame), Test("=", (number,)))
+
+    def _computed(self, tableau: Tableau, frames: Sequence[Frame], node: exp.Expr, rng: random.Random) -> None:
+        """HAVING compares what is computed from aggregates: of rows that are equal each aggregate is known, and so is
+        the group's figure, which lies on either side of the bound or is equal.
+        """
+        figure = difference(*(self._of_equals(tableau, side, frames) for side in (node.this, node.expression)))
+        if figure is None or not any(leaves(figure)):
+            return
+        for column in node.find_all(exp.Column):
+            cells = [tableau.unknown_of(column, frame) for frame in frames]
+            for other in cells[1:]:
+                if cells[0] is not None and not tableau.is_key(cells[0]):
+                    tableau.equate(cells[0], other)
+        tableau.require_of(figure, Test(rng.choice(("=", "<", ">")), (0,)))
+
+    def _of_equals(self, tableau: Tableau, node: exp.Expr, frames: Sequence[Frame]) -> Term | None:
+        """What an expression of aggregates is for a group of rows that are all like that of the first frame."""
+        size = Constant(len(frames))
+
+        def leaf(part: exp.Expr) -> Term | None:
+            if isinstance(part, exp.Count) and not isinstance(part.this, exp.Distinct):
+                return size
+            if not isinstance(part, (exp.Sum, exp.Avg, exp.Min, exp.Max)) or isinstance(part.this, exp.Distinct):
+                return None
+            each = tableau.term_of(part.this, frames[0])
+            return Operation("*", each, size) if isinstance(part, exp.Sum) and each is not None else each
+
+        return read(node, leaf)
 
 
 def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Random) -> list[float]:

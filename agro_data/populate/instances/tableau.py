@@ -8,19 +8,21 @@ not. What is not understood constrains nothing, and is left to chance.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
+from agro_data.populate.instances.arithmetic import Leaf, Term, difference, read, renamed, solve
 from agro_data.populate.instances.comparisons import Operator, Test, choose
 from agro_data.populate.instances.proposal import PartialRow, Place, Unknown
 from agro_data.populate.instances.values import above, below, fit, holds, observed
-from agro_data.populate.instances.views import view_of
+from agro_data.populate.instances.views import DayNumber, Stretch, view_of
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.called_columns import is_star
 from agro_data.sql.resolution import Resolution, Source
 from agro_data.sql.walks import leftmost
 
@@ -39,12 +41,14 @@ DEPTH = 12  # subqueries within subqueries
 @dataclass
 class Frame:
     """One reading of a SELECT's FROM: the row of each table, the outputs of each derived table, and the SELECT's own
-    outputs.
+    outputs; `terms` are those that are computed.
     """
 
     rows: dict[int, int] = field(default_factory=dict)  # id(source) -> row number
     derived: dict[int, dict[str, int | None]] = field(default_factory=dict)  # id(source) -> output -> unknown
+    computed: dict[int, dict[str, Term | None]] = field(default_factory=dict)  # the same of outputs that are computed
     outputs: list[int | None] = field(default_factory=list)
+    terms: list[Term | None] = field(default_factory=list)
     outer: Frame | None = None
 
 
@@ -57,6 +61,7 @@ class Tableau:
         self._same: list[int] = []  # union-find
         self._places: list[Place] = []
         self._tests: dict[int, list[Test]] = {}
+        self._computed: list[tuple[Term, Test]] = []
         self._smaller: list[tuple[int, int]] = []  # left below right
         self._differ: list[tuple[int, int]] = []
         self._alone: list[int] = []
@@ -98,6 +103,11 @@ class Tableau:
     def require(self, unknown: int, test: Test) -> None:
         self._tests.setdefault(self.root(unknown), []).append(test)
 
+    def require_of(self, term: Term | None, test: Test) -> None:
+        """What is computed from unknowns passes the test, as far as values for them are found."""
+        if term is not None:
+            self._computed.append((term, test))
+
     def give(self, unknown: int, value: Cell) -> None:
         """The unknown is this value."""
         self.require(unknown, Test("=", (value,)))
@@ -105,15 +115,20 @@ class Tableau:
     def passes(self, unknown: int, value: Cell) -> bool:
         """Whether the unknown's column holds such a value, and no condition on it is against it."""
         tests = self._tests.get(self.root(unknown), ())
-        return holds(value, self._spec(self.root(unknown))) and all(test.passes(value) for test in tests)
+        return holds(value, self.spec(unknown)) and all(test.passes(value) for test in tests)
 
     def near(self, unknown: int) -> list[Cell]:
         """Values about the constants of the conditions on an unknown."""
+        tests, known = self._tests.get(self.root(unknown), ()), self._observed(unknown)
+        return [value for test in tests for value in test.candidates(self.spec(unknown), known, self.rng)]
+
+    def known(self, unknown: int) -> list[Cell]:
+        """Those, and values that the unknown's column has."""
+        return [*self.near(unknown), *self._observed(unknown)]
+
+    def _observed(self, unknown: int) -> list[Cell]:
         table, column = self._places[self.root(unknown)]
-        spec = self.schema.by_name[table].by_name[column]
-        known = [fit(value, spec) for value in observed(self.profile.table(table).column(column))]
-        tests = self._tests.get(self.root(unknown), ())
-        return [value for test in tests for value in test.candidates(spec, known, self.rng)]
+        return [fit(value, self.spec(unknown)) for value in observed(self.profile.table(table).column(column))]
 
     def stand_alone(self, unknowns: Iterable[int | None]) -> None:
         """Give these values that no other row holds, where nothing else is asked of them.
@@ -151,12 +166,10 @@ class Tableau:
 
     def partial_rows(self) -> tuple[PartialRow, ...] | None:
         """The rows with values where conditions ask for some; None when no value meets all conditions of a column."""
+        self._compute()
         values: dict[int, Cell] = {}
         for unknown, tests in self._tests.items():
-            table, column = self._places[unknown]
-            spec = self.schema.by_name[table].by_name[column]
-            known = [fit(value, spec) for value in observed(self.profile.table(table).column(column))]
-            met, values[unknown] = choose(tests, spec, known, self.rng)
+            met, values[unknown] = choose(tests, self.spec(unknown), self._observed(unknown), self.rng)
             if not met:
                 return None
         for left, right in self._smaller:
@@ -181,24 +194,34 @@ class Tableau:
             rows.append(PartialRow(table, known_cells))
         return tuple(rows)
 
+    def _compute(self) -> None:
+        """Give columns values by which what is computed from them passes its tests; where none are found, the tests ask
+        for nothing."""
+        tests: dict[Term, list[Test]] = {}
+        for term, test in self._computed:
+            tests.setdefault(renamed(term, self.root), []).append(test)
+        for term, asked in tests.items():
+            for unknown, value in (solve(term, asked, self, self.rng) or {}).items():
+                self.give(unknown, value)
+
     def _order(self, left: int, right: int, values: dict[int, Cell]) -> None:
         """Values for two columns, one below the other."""
-        spec = self._spec(left)
-        known = observed(self.profile.table(self._places[left][0]).column(self._places[left][1]))
+        spec = self.spec(left)
         if left not in values and right not in values:
-            start = self.rng.choice(known) if known else 1
-            values[left] = fit(start, spec)
+            known = self._observed(left)
+            values[left] = self.rng.choice(known) if known else fit(1, spec)
         if left not in values:
             lower = below(values[right], spec)
             if lower:
                 values[left] = fit(lower[0], spec)
         elif right not in values:
-            upper = above(values[left], self._spec(right))
+            upper = above(values[left], self.spec(right))
             if upper:
-                values[right] = fit(upper[0], self._spec(right))
+                values[right] = fit(upper[0], self.spec(right))
 
-    def _spec(self, unknown: int) -> ColumnSpec:
-        table, column = self._places[unknown]
+    def spec(self, unknown: int) -> ColumnSpec:
+        """The column of the unknown that stands for all that are equal to this one."""
+        table, column = self._places[self.root(unknown)]
         return self.schema.by_name[table].by_name[column]
 
     # --- queries -------------------------------------------------------------------------------------------------
@@ -248,6 +271,7 @@ class Tableau:
             self.impose(node.args["where"].this, True, frame, missed, depth)
         for item in node.expressions:
             frame.outputs.append(self.unknown_of(item.unalias(), frame))
+            frame.terms.append(self.term_of(item.unalias(), frame) if frame.outputs[-1] is None else None)
         return frame
 
     def _source(self, source: Source, frame: Frame, missed: Missed, depth: int) -> None:
@@ -260,9 +284,21 @@ class Tableau:
         if not isinstance(inner, exp.Query):
             frame.derived[id(source)] = {}
             return
-        outputs = self.query(inner, missed, frame, depth + 1).outputs
-        names = list(source.columns) if len(source.columns) == len(outputs) else _names(inner)
-        frame.derived[id(source)] = dict(zip(names, outputs, strict=False))
+        outputs = list(self._outputs(inner, self.query(inner, missed, frame, depth + 1)))
+        names = list(source.columns) if len(source.columns) == len(outputs) else [name for name, *_ in outputs]
+        frame.derived[id(source)] = {name: unknown for name, (_, unknown, _) in zip(names, outputs, strict=True)}
+        frame.computed[id(source)] = {name: term for name, (_, _, term) in zip(names, outputs, strict=True)}
+
+    def _outputs(self, query: exp.Expr, made: Frame) -> Iterator[tuple[str, int | None, Term | None]]:
+        """What a derived table shows, each column of a star by itself."""
+        for item, unknown, term in zip(leftmost(query).expressions, made.outputs, made.terms, strict=False):
+            if not is_star(item) or not isinstance(query, exp.Select):
+                yield folded(item.alias_or_name), unknown, term
+                continue
+            wanted = folded(item.table) if isinstance(item, exp.Column) else ""
+            for source in self._scopes[id(query)].sources:
+                for name in source.columns if wanted in ("", source.alias) else ():
+                    yield name, self.column(source, name, made), self._computed_column(source, name, made)
 
     def column(self, source: Source, name: str, frame: Frame | None) -> int | None:
         """The unknown of a source's column, in this frame or one around it."""
@@ -291,6 +327,36 @@ class Tableau:
         if binding.kind == "alias" and binding.expression is not None and binding.expression is not node:
             return self.unknown_of(binding.expression, frame)
         return self.column(binding.source, binding.name, frame) if binding.source is not None else None
+
+    def term_of(self, node: exp.Expr, frame: Frame | None) -> Term | None:
+        """The number that an expression computes from unknowns; None if it is more than arithmetic, or less."""
+        return read(node, lambda inner: self._leaf(inner, frame))
+
+    def _leaf(self, node: exp.Expr, frame: Frame | None) -> Term | None:
+        column, view = view_of(node)
+        binding = self.found.binding(column)
+        if binding is None or frame is None:
+            return None
+        if binding.kind == "alias" and binding.expression is not None and binding.expression is not node:
+            return self.term_of(binding.expression, frame)
+        if binding.source is None:
+            return None
+        unknown = self.column(binding.source, binding.name, frame)
+        if unknown is None:
+            return self._computed_column(binding.source, binding.name, frame) if view is None else None
+        spec = self.spec(unknown)
+        if isinstance(view, Stretch):
+            view = replace(view, number=True)  # as arithmetic reads a text
+        elif view is None and spec.kind in ("date", "datetime") and self.profile.dialect == "duckdb":
+            view = DayNumber()
+        numeric = view is not None or spec.kind in ("integer", "real")
+        return Leaf(unknown, spec.kind == "real", view) if numeric else None
+
+    def _computed_column(self, source: Source, name: str, frame: Frame | None) -> Term | None:
+        """What a derived table computes, in this frame or one around it."""
+        while frame is not None and id(source) not in frame.computed:
+            frame = frame.outer
+        return frame.computed[id(source)].get(name) if frame is not None else None
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
@@ -358,8 +424,9 @@ class Tableau:
             return
         other = self.unknown_of(right, frame)
         if mine is None or other is None:
-            return
-        if operator == "=":
+            apart = difference(self.term_of(left, frame), self.term_of(right, frame))
+            self.require_of(apart, Test(operator, (0,), wanted))
+        elif operator == "=":
             if wanted:
                 self.equate(mine, other)
             else:
@@ -410,10 +477,13 @@ class Tableau:
         column, view = view_of(node)
         unknown = self.unknown_of(column, frame)
         if unknown is None:
+            numbers = [value for value in values if isinstance(value, int | float)]
+            if numbers and len(numbers) == len(values):
+                self.require_of(self.term_of(node, frame), Test(operator, tuple(numbers), wanted))
             return
         if view is not None and operator == "null":
             view = None
-        spec = view.shown if view is not None else self._spec(self.root(unknown))
+        spec = view.shown if view is not None else self.spec(unknown)
         self.require(unknown, Test(operator, tuple(fit(value, spec) for value in values), wanted, view))
 
     def constant(self, node: exp.Expr) -> tuple[bool, Cell]:
@@ -441,7 +511,3 @@ def literal(node: exp.Literal) -> Cell:
         return int(text)
     except ValueError:
         return float(text)
-
-
-def _names(query: exp.Expr) -> list[str]:
-    return [folded(item.alias_or_name) for item in leftmost(query).expressions]

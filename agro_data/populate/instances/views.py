@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time, timedelta
 
 from sqlglot import exp
 
@@ -25,6 +25,9 @@ _FORMATS = {
 _CALLS: dict[type[exp.Expr], str] = {exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day"}
 _MOMENTS = ("2016-05-17 10:30:00", "2003-11-02 08:15:00")
 _BASES = 4  # values of the column that are made over
+_DATE = 10  # letters of a date in ISO form
+_DAY_SECONDS = 86_400
+_DAY_ZERO = 1_721_424.5  # what julianday counts before the first day of Python's calendar
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,31 @@ class Length:
         return [(base + base[-1:] * shown)[:shown] for base in bases if base]
 
 
-View = Stretch | Length
+@dataclass(frozen=True)
+class DayNumber:
+    """The number of a moment's day, with the part of the day that has passed, as SQLite's julianday gives it."""
+
+    @property
+    def shown(self) -> ColumnSpec:
+        return ColumnSpec("shown", "REAL", "real")
+
+    def of(self, value: Cell) -> Cell:
+        moment = _moment_of(value) if isinstance(value, str) else None
+        if moment is None:
+            return None
+        passed = (moment - datetime.combine(moment, time())) / timedelta(days=1)
+        return moment.toordinal() + _DAY_ZERO + passed
+
+    def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
+        if not isinstance(shown, int | float) or not 1 <= (days := shown - _DAY_ZERO) < date.max.toordinal() + 1:
+            return []
+        seconds = min(round(days % 1 * _DAY_SECONDS), _DAY_SECONDS - 1)
+        moment = datetime.fromordinal(int(days)) + timedelta(seconds=seconds)
+        timed = seconds or any(isinstance(value, str) and len(value) > _DATE for value in known)
+        return [moment.isoformat(" ") if timed else moment.date().isoformat()]
+
+
+View = Stretch | Length | DayNumber
 
 
 def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:
@@ -112,6 +139,8 @@ def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:
         return _numbered(node, _CALLS[type(node)], node.this)
     if isinstance(node, exp.Anonymous) and node.name.lower() == "date_part" and len(node.expressions) == 2:
         return _numbered(node, str(node.expressions[0].name), node.expressions[1])
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "julianday" and len(node.expressions) == 1:
+        return _moment(node.expressions[0]), DayNumber()
     if isinstance(node, exp.Date) and isinstance(node.this, exp.Column):
         return node.this, Stretch(1, 10, dated=True)
     if isinstance(node, exp.Left):
@@ -143,6 +172,13 @@ def _moment(node: exp.Expr) -> exp.Expr:
 def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def _moment_of(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
     except ValueError:
         return None
 

@@ -164,6 +164,8 @@ def _literal(place: Place, node: exp.Expr, label: str) -> Iterator[Edit]:
         others = [exp.Literal.number(value) for value in (*_steps(str(node.this)), *_between_steps(place, node))]
         if isinstance(node.parent, exp.Neg):
             return
+    elif isinstance(node.parent, exp.Interval):  # DuckDB's, whose number is kept as a text
+        others = [exp.Literal.string(value) for value in _steps(str(node.this))]
     elif isinstance(node, exp.Literal) and (near := _typed(str(node.this))) is not None:
         others = [exp.Literal.string(value) for value in near]
     else:

@@ -10,6 +10,9 @@ from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
 
+_CARRYING = frozenset(("Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Cast", "Lower", "Upper"))
+_OPERANDS = frozenset(("left", "right", "this", "expression"))
+
 
 class Closure:
     """Columns that others determine, and the aliases of sources of which they determine the row; `everything`: the
@@ -253,10 +256,19 @@ def equated(term: Term) -> tuple[Term, Term] | None:
     return None
 
 
+def carried(term: Term) -> set[Term]:
+    """Columns whose NULL makes a value NULL: of `price * stock` both."""
+    if term[0] == "col":
+        return {term}
+    if term[0] != "fn" or term[1] not in _CARRYING:
+        return set()
+    return set().union(*(carried(value) for slot, value in term[2] if slot in _OPERANDS))
+
+
 def rejecting(term: Term) -> set[Term]:
     """Columns that cannot be NULL where a condition is true."""
     if term[0] in ("=", "<>", "<", "<="):
-        return {side for side in term[1:] if side[0] == "col"}
+        return set().union(*(carried(side) for side in term[1:]))
     if term[0] == "in":
         return {term[1]} if term[1][0] == "col" else set()
     if term[0] == "not" and term[1][0] == "isnull" and term[1][1][0] == "col":

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.databases.quoting import folded
-from agro_data.verify.proofs.facts import Facts, Known, equated, rejecting
+from agro_data.verify.proofs.facts import Facts, Known, carried, equated, rejecting
 from agro_data.verify.proofs.terms import (
     From,
     Select,
+    Term,
     aggregated,
     aggregates_of,
     columns_in,
@@ -59,16 +60,29 @@ def inner_joins(select: Select, known: Known, fired: set[str]) -> Select:
 
 
 def _ignores_nulls(select: Select, source: From) -> bool:
-    """Whether all that a SELECT shows are totals of the source's columns: a row without a partner adds to none."""
+    """Whether all that a SELECT shows are totals of the source's columns, or of what is computed from them: a row
+    without a partner adds to none. Of groups that have no other row, HAVING must let none pass.
+    """
     shown = (*select.outputs, *select.having, *(key.term for key in select.order))
     totals = list(aggregates_of(select))
+    beside = [part for term in shown for part in outside_aggregates(term) if part[0] == "col"]
+    if select.group is None:
+        told = not beside
+    else:
+        told = any(_needs_a_value(term) for term in select.having)
+        told = told and all(column[1] != source.alias for column in (*beside, *columns_in(select.group)))
     return (
-        bool(totals)
-        and select.group is None
-        and all(total[3] is not None and total[3][:2] == ("col", source.alias) for total in totals)
-        and not any(part[0] == "col" for term in shown for part in outside_aggregates(term))
+        told
+        and bool(totals)
+        and all(total[3] is not None and any(c[1] == source.alias for c in carried(total[3])) for total in totals)
         and not windowed(select)
     )
+
+
+def _needs_a_value(term: Term) -> bool:
+    """Whether a condition on groups is true of none whose totals are NULL."""
+    sides = term[1:] if term[0] in ("=", "<>", "<", "<=") else ()
+    return any(side[0] == "agg" and side[1] != "count" for side in sides)
 
 
 def _always_partner(source: From, facts: Facts) -> bool:

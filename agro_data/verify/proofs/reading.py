@@ -320,6 +320,8 @@ class _Reader:
         if isinstance(node, exp.Anonymous) and node.name.lower() in _AGGREGATE_NAMES:
             raise NotUnderstood(node.name)
         values = self._values(node, scope)
+        if isinstance(node, exp.Anonymous):  # engines do not see the case of a function's name
+            values = tuple((slot, node.name.lower() if slot == "this" else value) for slot, value in values)
         if self._caseless(node):
             values = tuple((slot, lowered(value) if slot == "expression" else value) for slot, value in values)
         if isinstance(node, (exp.Like, exp.ILike)) and node.args.get("negate"):

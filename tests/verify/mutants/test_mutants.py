@@ -133,6 +133,13 @@ def test_what_stands_beside_a_literal_is_of_its_form(literal: str, beside: set[s
     assert made == {f"SELECT name FROM customer WHERE city = '{other}'" for other in beside}
 
 
+def test_the_number_of_an_interval_stays_one() -> None:
+    """A plural of it is no SQL, and cost the gold its certificate."""
+    gold = "SELECT id FROM purchase WHERE CAST(day AS DATE) > CAST(day AS DATE) + INTERVAL 30 DAY"
+    made = {mutant.what for mutant in mutants(gold, "duckdb") if mutant.kind == "literal"}
+    assert made == {"WHERE '30' -> '31'", "WHERE '30' -> '29'"}
+
+
 def test_what_is_unknown_in_a_column_that_is_not_asked_about() -> None:
     gold = "SELECT city FROM customer WHERE name = 'Ann' OR id > 3 GROUP BY city ORDER BY count(*) DESC LIMIT 1"
     found = resolve(parse_select(gold, "sqlite"), "sqlite", SHOP)
