@@ -233,3 +233,38 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
                 found.append([sorted(con.execute(f"SELECT id FROM staff WHERE {way}")) for way in ways])
         assert all(way == one[0] for one in found for way in one)
         assert any(one[0] for one in found)
+
+
+@pytest.mark.parametrize(
+    ("condition", "once"),
+    [
+        ("student_id = (SELECT id FROM student WHERE name = 'Ann')", True),
+        ("student_id > 1 + (SELECT id FROM student WHERE name = 'Ann')", True),
+        ("student_id = (SELECT MAX(id) FROM student WHERE name = 'Ann')", False),
+        ("student_id IN (SELECT id FROM student WHERE name = 'Ann')", False),
+        ("student_id = (SELECT id FROM student WHERE name = 'Ann' AND age > 3)", False),
+    ],
+)
+def test_a_name_by_which_a_value_is_looked_up_stands_once(school: DatabaseProfile, condition: str, once: bool) -> None:
+    query = read(school, f"SELECT pet_id FROM has_pet WHERE {condition}")
+    schema = instance_schema(school)
+    found = []
+    for rows in islice(instances(query, schema, school, seed=1), 12):
+        check(schema, rows)
+        found.append([name for name in rows["student"]["name"] if name is not None])
+    assert all(len(names) == len(set(names)) for names in found) == once
+    assert sum("Ann" in names for names in found) >= 6
+
+
+def test_columns_may_tie_in_an_order_that_ends_with_a_key(school: DatabaseProfile) -> None:
+    """Only then a key behind them decides anything."""
+    tied = {}
+    for order in ("age", "age, id", "age, name"):
+        query = read(school, f"SELECT name FROM student ORDER BY {order}")
+        tied[order] = any(
+            len(set(ages)) < len(ages)
+            for rows in islice(instances(query, instance_schema(school), school, seed=2), 8)
+            for ages in [[age for age in rows["student"]["age"] if age is not None]]
+        )
+    assert tied["age, id"]
+    assert not tied["age"]

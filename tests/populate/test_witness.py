@@ -74,3 +74,27 @@ def test_groups_are_ranked_otherwise_by_what_holds_null(school: DatabaseProfile)
         first = max(groups, key=len)
         apart += sum(row.cells.get("mentor", 0) is None for row in first) > 1
     assert apart > 1
+
+
+def test_a_count_in_place_of_a_value_is_met_and_just_missed(school: DatabaseProfile) -> None:
+    query = read(
+        school, "SELECT name FROM student AS s WHERE (SELECT COUNT(*) FROM has_pet WHERE student_id = s.id) >= 3"
+    )
+    counts = set()
+    for seed in range(20):
+        for proposal in witnesses(query, instance_schema(school), school, seed):
+            if proposal.kind in ("witness", "miss"):
+                counts.add((proposal.kind, sum(row.table == "has_pet" for row in proposal.rows)))
+    assert counts >= {("witness", 3), ("witness", 4), ("miss", 2)}
+
+
+def test_groups_by_a_part_of_a_column_agree_in_that_part_alone(school: DatabaseProfile) -> None:
+    """Else `GROUP BY SUBSTR(name, 1, 1)` would be GROUP BY name."""
+    query = read(school, "SELECT SUBSTR(name, 1, 1), COUNT(*) FROM student GROUP BY SUBSTR(name, 1, 1)")
+    several = 0
+    for seed in range(20):
+        for proposal in witnesses(query, instance_schema(school), school, seed):
+            names = {row.cells.get("name") for row in proposal.rows} if proposal.kind == "group" else set()
+            texts = [name for name in names if isinstance(name, str)]
+            several += len(texts) > 1 and len({text[0] for text in texts}) == 1
+    assert several >= 10

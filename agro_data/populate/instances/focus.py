@@ -40,11 +40,24 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
     ordered = {
         place
         for node in found.tree.find_all(exp.Order)
-        for column in node.find_all(exp.Column)
+        for key in _deciding(node, found, schema)
+        for column in key.find_all(exp.Column)
         for place in places_of(found, column)
     }
     known = {place: tuple(dict.fromkeys(values)) for place, values in literals.items()}
     return Focus(known, frozenset(ordered), frozenset(_averaged(found)))
+
+
+def _deciding(order: exp.Order, found: Resolution, schema: Schema) -> list[exp.Expr]:
+    """The keys of an order that should not tie: all, or the first that is a key of the one table that is read."""
+    scope = next((scope for scope in found.scopes if scope.select is order.parent_select), None)
+    source = scope.sources[0] if scope is not None and len(scope.sources) == 1 else None
+    for key in order.expressions if source is not None and source.table else ():
+        binding = found.binding(key.this)
+        own = source if binding is not None and binding.source is source else None
+        if binding is not None and own and schema.by_name[own.table].is_unique((own.columns[binding.name],)):
+            return [key]
+    return list(order.expressions)
 
 
 def _written(found: Resolution, column: exp.Expr) -> Iterator[Cell]:
@@ -118,10 +131,9 @@ def _derived(found: Resolution, node: exp.Expr) -> exp.Expr | None:
     return next((cte.this for cte in found.tree.find_all(exp.CTE) if folded(cte.alias) == folded(node.name)), None)
 
 
-def group_columns(found: Resolution, scope: Scope) -> list[exp.Column]:
-    """The columns that a SELECT groups by, with aliases and positions as what they stand for."""
+def group_terms(found: Resolution, scope: Scope) -> Iterator[exp.Expr]:
+    """What a SELECT groups by, aliases and positions as what they stand for."""
     group = scope.select.args.get("group")
-    columns: list[exp.Column] = []
     for key in group.expressions if group is not None else ():
         term = key
         if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(scope.select.expressions):
@@ -129,8 +141,13 @@ def group_columns(found: Resolution, scope: Scope) -> list[exp.Column]:
         binding = found.binding(term)
         if binding is not None and binding.kind == "alias" and binding.expression is not None:
             term = binding.expression
-        columns += [column for column in term.find_all(exp.Column) if found.binding(column) is not None]
-    return columns
+        yield term
+
+
+def group_columns(found: Resolution, scope: Scope) -> list[exp.Column]:
+    """The columns that a SELECT groups by, or by what it computes of them."""
+    columns = (column for term in group_terms(found, scope) for column in term.find_all(exp.Column))
+    return [column for column in columns if found.binding(column) is not None]
 
 
 def _columns(node: exp.Expr) -> Iterator[exp.Column]:

@@ -13,16 +13,19 @@ from sqlglot import exp
 
 from agro_data.populate.instances.arithmetic import Constant, Operation, Term, difference, leaves, read
 from agro_data.populate.instances.comparisons import Test
-from agro_data.populate.instances.focus import group_columns, places_of
+from agro_data.populate.instances.focus import group_columns, group_terms, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, cut_after_first, share_rows
 from agro_data.populate.instances.proposal import PartialRow, Place
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
 from agro_data.populate.instances.values import beyond
+from agro_data.populate.instances.views import view_of
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Scope, Source
 from agro_data.sql.walks import local_nodes
 
 LARGEST = 160  # rows of the largest group
+ALIKE = 0.7  # share of groups by a part of a column whose rows agree in that part alone
+SEVERAL = 0.4  # share of groups by no key of a parent in which each row has a parent of its own
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 # By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
 # the fourth; of DISTINCT values AVG in the first, SUM in the second. Mirrored where the least comes first.
@@ -107,9 +110,11 @@ class _Groups:
             self._repeated(tableau, frames[:size], rank, rng)
         if self.numbers == "inverse":
             self._inverse(tableau, frames[:size], rank, rng)
-        for other in frames[1:]:
-            for column in self._keys():
-                tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
+        for term in group_terms(self.query.found, self.scope):
+            if not self._shown_alike(tableau, term, frames, rng):
+                for column in term.find_all(exp.Column):
+                    for other in frames[1:]:
+                        tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
         unknown = [c for c in self._keys() if _may_be_null(self.query, c)] if rank == self.unknown else []
         for column in unknown:
             if (cell := tableau.unknown_of(column, frames[0])) is not None:
@@ -118,9 +123,31 @@ class _Groups:
             tableau.stand_alone(tableau.unknown_of(column, frames[0]) for column in self._keys())
         apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
         together = [frame for number, frame in enumerate(frames) if number != apart]
+        names = {places[0][1] for column in self._keys() if (places := places_of(self.query.found, column))}
         for source in self._parents():
-            share_rows(tableau, source, self.query.schema.by_name[source.table].primary_key, together)
+            key = self.query.schema.by_name[source.table].primary_key
+            if set(key) <= names or rng.random() > SEVERAL:
+                share_rows(tableau, source, key, together)
         return frames[0]
+
+    def _shown_alike(self, tableau: Tableau, term: exp.Expr, frames: Sequence[Frame], rng: random.Random) -> bool:
+        """Where groups are made by a part of a column, as by its month, rows that agree in it alone; whether so."""
+        column, view = view_of(term)
+        unknown = tableau.unknown_of(column, frames[0]) if view is not None else None
+        if view is None or unknown is None or rng.random() > ALIKE:
+            return False
+        known = tableau.known(unknown)
+        shown = [part for value in known if (part := view.of(value)) is not None]
+        wanted = rng.choice(shown) if shown else None
+        made = view.made(wanted, known, rng) if wanted is not None else []
+        cells = [tableau.unknown_of(column, frame) for frame in frames]
+        passing = [[v for v in made if cell is not None and tableau.passes(cell, v)] for cell in cells]
+        if not all(passing):
+            return False
+        for cell, values in zip(cells, passing, strict=True):
+            if cell is not None:
+                tableau.give(cell, rng.choice(values))
+        return True
 
     def _uncounted(self, tableau: Tableau, frame: Frame, rank: int, rng: random.Random) -> list[exp.Column]:
         """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT leaves them out. Of

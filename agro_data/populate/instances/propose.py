@@ -12,6 +12,7 @@ from sqlglot import exp
 from agro_data.hashing import seed_of
 from agro_data.populate.instances.compose import compose
 from agro_data.populate.instances.focus import focus_of, group_columns, places_of
+from agro_data.populate.instances.one_row import with_names_once
 from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal
 from agro_data.populate.instances.witness import witnesses
 from agro_data.populate.schema import Rows, Schema, stream
@@ -32,6 +33,7 @@ def instances(
 
     Whether an instance is valid for the query (its answer not empty and not open to chance) shows when it is run.
     """
+    schema = with_names_once(schema, found)
     focus = focus_of(found, schema)
     grouped = _ranks_groups(found)
     group_keys = {

@@ -36,6 +36,7 @@ _COMPARED: dict[type[exp.Expr], Operator] = {
 _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ATOMS = (*_COMPARED, exp.Between, exp.Like, exp.ILike, exp.Glob, exp.In, exp.Is, exp.Exists)
 DEPTH = 12  # subqueries within subqueries
+MANY = 40  # rows that are made for a count
 
 
 @dataclass
@@ -420,7 +421,11 @@ class Tableau:
         mine = self.unknown_of(left, frame)
         query = right if isinstance(right, exp.Query) else None
         if query is not None:
-            self._scalar(mine, operator, query, wanted, frame, missed, depth)
+            known, number = self.constant(left)
+            if known and isinstance(number, int) and _counts(query):
+                self._counted(number, operator, query, wanted, frame, missed, depth)
+            else:
+                self._scalar(mine, operator, query, wanted, frame, missed, depth)
             return
         other = self.unknown_of(right, frame)
         if mine is None or other is None:
@@ -463,6 +468,22 @@ class Tableau:
         elif operator != "=":
             self._below(mine, other, operator, wanted)
 
+    def _counted(
+        self,
+        number: int,
+        operator: Operator,
+        query: exp.Query,
+        wanted: bool,
+        frame: Frame,
+        missed: Missed,
+        depth: int,
+    ) -> None:
+        """A number compared with how many rows a subquery finds: so many that it is met, or just missed."""
+        test = Test(_MIRRORED.get(operator, operator), (number,), wanted)
+        counts = [count for count in (number - 1, number, number + 1) if 0 <= count <= MANY and test.passes(count)]
+        for _ in range(self.rng.choice(counts) if counts else 0):
+            self.query(query, missed, frame, depth + 1)
+
     def _member(
         self, left: int | None, query: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int
     ) -> None:
@@ -500,6 +521,13 @@ class Tableau:
             return (True, -value) if isinstance(value, int | float) else (False, None)
         binding = self.found.binding(node)
         return (True, binding.name) if binding is not None and binding.kind == "string" else (False, None)
+
+
+def _counts(query: exp.Query) -> bool:
+    """Whether a query gives the number of its rows."""
+    select = query.unnest()
+    shown = select.expressions[0].unalias() if isinstance(select, exp.Select) and len(select.expressions) == 1 else None
+    return isinstance(shown, exp.Count) and not any(select.args.get(clause) for clause in ("group", "limit"))
 
 
 def literal(node: exp.Literal) -> Cell:

@@ -20,6 +20,8 @@ from agro_data.verify.proofs.terms import (
 )
 
 _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
+ONE: Term = ("lit", "number", "1")
+ROW_NUMBER: Term = ("fn", "RowNumber", ())
 _COMPARISONS = ("=", "<>", "<", "<=")
 
 
@@ -60,7 +62,7 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             if argument[0] == "lit" or (argument[0] == "col" and facts.never_null(argument)):
                 fired.add("not_null")
                 return ("agg", "count", False, None)
-            return _told_by_partner(term, 3, facts, fired)
+            return _counted_case(term, facts, fired) or _told_by_partner(term, 3, facts, fired)
         if term[0] == "isnull":
             return _told_by_partner(term, 1, facts, fired)
         given = _coalesced(term)
@@ -116,6 +118,19 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         having=conjuncts(_of_a_group(rebuilt(term, shown), bool(select.group), fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, shown)) for key in select.order),
     )
+
+
+def _counted_case(term: Term, facts: Facts, fired: set[str]) -> Term | None:
+    """COUNT(CASE WHEN ... THEN c END), where c is never NULL, as a count of the rows for which a WHEN holds."""
+    case = term[3]
+    slots = dict(case[2]) if case[:2] == ("fn", "Case") else {}
+    branches = [dict(branch[2]) for branch in slots.get("ifs", ())]
+    never = all(b["true"][0] == "lit" or (b["true"][0] == "col" and facts.never_null(b["true"])) for b in branches)
+    if not branches or "default" in slots or not never or all(b["true"] == ONE for b in branches):
+        return None
+    fired.add("not_null")
+    ifs = tuple(("fn", "If", (("this", branch["this"]), ("true", ONE))) for branch in branches)
+    return (*term[:3], ("fn", "Case", tuple((slot, ifs if slot == "ifs" else value) for slot, value in case[2])))
 
 
 def _told_by_partner(term: Term, place: int, facts: Facts, fired: set[str]) -> Term | None:
@@ -196,6 +211,26 @@ def first_ranks(select: Select, fired: set[str]) -> Select:
             sources[place] = replace(source, query=replace(inner, outputs=outputs))
             return replace(select, sources=tuple(sources))
     return select
+
+
+def ranks_without_ties(select: Select, known: Known, fired: set[str]) -> Select:
+    """RANK and DENSE_RANK of rows that the order tells apart are ROW_NUMBER."""
+    facts = Facts(known, select)
+
+    def change(term: Term) -> Term | None:
+        slots = dict(term[2]) if term[:2] == ("fn", "Window") else {}
+        ranked = slots.get("this", ())[:2] in (("fn", "Rank"), ("fn", "DenseRank")) and "order" in slots
+        keys = [dict(key[2])["this"] for key in dict(slots["order"][2])["expressions"]] if ranked else []
+        if not ranked or not facts.identify((*slots.get("partition_by", ()), *keys)):
+            return None
+        fired.add("key")
+        return (*term[:2], tuple((slot, ROW_NUMBER if slot == "this" else value) for slot, value in term[2]))
+
+    return replace(
+        select,
+        outputs=tuple(rebuilt(term, change) for term in select.outputs),
+        order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
+    )
 
 
 def _extreme(term: Term, facts: Facts) -> Term:

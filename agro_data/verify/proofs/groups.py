@@ -194,13 +194,24 @@ def _undetermined(select: Select, facts: Facts, group: tuple[Term, ...]) -> bool
     )
 
 
+def _counted_column(aggregate: Term) -> Term | None:
+    """The column of AGG(DISTINCT c), also where some rows are counted: AGG(DISTINCT CASE WHEN ... THEN c END)."""
+    argument: Term = aggregate[3]
+    if argument[0] == "col":
+        return argument
+    slots = dict(argument[2]) if argument[:2] == ("fn", "Case") else {}
+    given = {dict(branch[2])["true"] for branch in slots.get("ifs", ())}
+    column = next(iter(given)) if len(given) == 1 and "default" not in slots else None
+    return column if column is not None and column[0] == "col" else None
+
+
 def _fewer_distincts(select: Select, facts: Facts, fired: set[str]) -> Select:
     """COUNT(DISTINCT c) is COUNT(c) where no group has a value of c twice."""
     group = select.group or ()
 
     def change(term: Term) -> Term | None:
-        distinct = term[0] == "agg" and term[2] and term[3][0] == "col"
-        if distinct and facts.closure((*group, term[3]), known=term[3]).everything:
+        column = _counted_column(term) if term[0] == "agg" and term[2] else None
+        if column is not None and facts.closure((*group, column), known=column).everything:
             fired.add("key")
             return ("agg", term[1], False, term[3])
         return None

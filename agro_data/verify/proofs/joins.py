@@ -125,6 +125,19 @@ def fewer_sources(select: Select, repeats: bool, known: Known, fired: set[str]) 
     return select
 
 
+def fewer_partners(select: Select, known: Known, fired: set[str]) -> Select:
+    """A SELECT with windows without a source of which each row has exactly one partner, or none that is asked for."""
+    facts = Facts(known, select)
+    for source in select.sources if len(select.sources) > 1 else ():
+        if source.left and facts.one_partner(source):
+            made = _without_left(select, source, facts, True, fired)
+        else:
+            made = _without_parent(select, source, facts, fired) if source.table and not source.left else None
+        if made is not None:
+            return made
+    return select
+
+
 def _without_left(select: Select, source: From, facts: Facts, repeats: bool, fired: set[str]) -> Select | None:
     """A LEFT JOIN nobody asks for, if it repeats no row or repetition is not seen."""
     rest = replace(select, sources=tuple(s for s in select.sources if s is not source))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.populate.schema import Schema
-from agro_data.verify.proofs.conditions import first_ranks, simplified, without_case
+from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, simplified, without_case
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
-from agro_data.verify.proofs.joins import fewer_sources, flattened, inner_joins
+from agro_data.verify.proofs.joins import fewer_partners, fewer_sources, flattened, inner_joins
 from agro_data.verify.proofs.terms import (
     TRUE,
     Combined,
@@ -135,6 +135,8 @@ class Normaliser:
                 select = grouped(select, self.known, self.fired)
                 select = few_rows(select, self.known, self.fired)
             else:
+                select = fewer_partners(select, self.known, self.fired)
+                select = ranks_without_ties(select, self.known, self.fired)
                 select = distinct_rows(select, self.known, self.fired)
             if select == before:
                 break
