@@ -367,7 +367,8 @@ def _identity(column: exp.Expr, found: Resolution) -> tuple[int, str] | None:
 
 
 def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[exp.Column | exp.Star]:
-    if is_aggregate(node) or isinstance(node, (exp.Query, exp.Window)) or any(node == key for key in keys):
+    taken_in = is_aggregate(node) or (isinstance(node, exp.Filter) and is_aggregate(node.this))
+    if taken_in or isinstance(node, (exp.Query, exp.Window)) or any(node == key for key in keys):
         return
     if is_star(node):
         yield exp.Star()

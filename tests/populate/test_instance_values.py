@@ -8,6 +8,8 @@ import pytest
 from sqlglot import parse_one
 
 from agro_data.databases.types import Cell
+from agro_data.populate.instances.comparisons import Test as Comparison
+from agro_data.populate.instances.comparisons import choose
 from agro_data.populate.instances.values import above, beyond, holds, later_that_day
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec
@@ -89,6 +91,18 @@ def test_a_letter_that_is_a_digit_and_no_number_shows_none() -> None:
 )
 def test_next_to_a_number_stands_what_the_type_holds(declared: str, value: float, near: list[Cell]) -> None:
     assert above(value, ColumnSpec("c", declared, "real"))[3:] == near
+
+
+def test_one_text_is_like_several_patterns() -> None:
+    """Else a row that has one and lacks the other would be missed by chance."""
+    tests = [Comparison("like", ("%young%",)), Comparison("like", ("Mal%",)), Comparison("like", ("%angus%",), False)]
+    for seed in range(20):
+        found, value = choose(tests, ColumnSpec("c", "TEXT", "text"), (), Random(seed))
+        assert found
+        assert isinstance(value, str)
+        assert value.startswith("Mal")
+        assert "young" in value
+        assert "angus" not in value
 
 
 def test_a_day_is_told_from_a_moment_of_it_where_a_column_tells_the_time() -> None:

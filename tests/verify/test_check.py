@@ -121,6 +121,8 @@ def test_each_fault_has_its_reason(both: Bench, sql: str, reason: str) -> None:
         ("SELECT name, MIN(id) FROM customer", "bare_column"),
         ("SELECT * FROM customer GROUP BY city", "bare_column"),
         ("SELECT c.name, COUNT(*) FROM customer c JOIN purchase p ON c.id = p.customer_id GROUP BY c.id", ""),
+        ("SELECT SUM(age) FILTER (WHERE city = 'Oslo') FROM customer", ""),
+        ("SELECT SUM(age) FILTER (WHERE city = 'Oslo') + age FROM customer", "bare_column"),
         ("SELECT GROUP_CONCAT(name) FROM customer", "unordered_aggregate"),
         ("SELECT total FROM purchase WHERE customer_id = (SELECT id FROM customer WHERE age = 30)", "scalar_rows"),
         ("SELECT DISTINCT city FROM customer ORDER BY age", "tie"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 from agro_data.databases.types import Cell
@@ -25,6 +26,7 @@ from agro_data.populate.schema import ColumnSpec
 Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
 
 _BOUNDED: frozenset[Operator] = frozenset(("<", "<=", ">", ">="))
+_PATTERNS = 3  # that are put into one text
 AT_BOUND = 0.5  # share of the values that miss a bound and are the bound itself
 OTHER_CASE = 0.4  # share of the texts that miss a text and are that text in other case
 
@@ -92,6 +94,9 @@ class Test:
 def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> tuple[bool, Cell]:
     """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
     found = [value for test in tests for value in test.candidates(column, others, rng)]
+    patterns = [str(test.values[0]) for test in tests if test.operator == "like" and test.wanted and test.view is None]
+    if len(patterns) > 1:  # one text that is like all of them
+        found += [" ".join(like(pattern, rng) for pattern in order) for order in permutations(patterns[:_PATTERNS])]
     passing = [value for value in found if holds(value, column) and all(test.passes(value) for test in tests)]
     named = [t for t in tests if t.wanted and t.operator in ("=", "in") and t.view is None]
     exact = [v for t in named for v in t.values if v in passing]

@@ -46,7 +46,7 @@ def of_values(place: Place, scope: Scope) -> Iterator[Edit]:
                 yield from _other_column(place, scope, part, label, id(part) in linked)
             elif is_aggregate(part):
                 yield from _other_aggregate(place, scope, part, label)
-            elif isinstance(part, exp.Binary) and type(part) in _ARITHMETIC:
+            elif isinstance(part, exp.Binary) and type(part) in _ARITHMETIC and not _by_one(part):
                 new = _ARITHMETIC[type(part)](this=part.left.copy(), expression=part.right.copy())
                 yield Edit("arithmetic", label, part, new, (swap(part, new),))
             elif isinstance(part, exp.Case):
@@ -55,6 +55,12 @@ def of_values(place: Place, scope: Scope) -> Iterator[Edit]:
                 yield from _window(part, label)
     yield from _distinct(place, scope)
     yield from _guarded(place, scope)
+
+
+def _by_one(part: exp.Binary) -> bool:
+    """Whether a number is multiplied with 1.0, to divide it as it should be, which divides it as well."""
+    other = part.right
+    return isinstance(part, (exp.Mul, exp.Div)) and isinstance(other, exp.Literal) and float(other.to_py()) == 1
 
 
 def _clauses(scope: Scope) -> Iterator[tuple[str, exp.Expr]]:

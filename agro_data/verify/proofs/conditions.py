@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.databases.quoting import folded
-from agro_data.verify.proofs.facts import Facts, Known
+from agro_data.verify.proofs.facts import Facts, Known, equated
 from agro_data.verify.proofs.terms import (
     Select,
     Term,
@@ -115,7 +115,7 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         select,
         where=conjuncts(where),
         outputs=tuple(rebuilt(term, shown) for term in select.outputs),
-        having=conjuncts(_of_a_group(rebuilt(term, shown), bool(select.group), fired) for term in select.having),
+        having=conjuncts(_of_a_group(rebuilt(term, shown), facts, fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, shown)) for key in select.order),
     )
 
@@ -168,13 +168,19 @@ def _counting(term: Term, subject: Term) -> Term | None:
     }.get(term)
 
 
-def _of_a_group(term: Term, grouped: bool, fired: set[str]) -> Term:
-    """What a HAVING says of COUNT(*), which is never below 1 where there is a GROUP BY."""
-    same = _counting(term, ("agg", "count", False, None)) if grouped else None
-    if same is None:
-        return term
-    fired.add("from_one")
-    return same
+def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
+    """What a HAVING says of COUNT(*), or of how many values a column has that is never NULL: never below 1 where there
+    is a GROUP BY.
+    """
+    for count in term[1:] if facts.select.group and term[0] in _COMPARISONS else ():
+        known = count[:2] == ("agg", "count") and (
+            count[3] is None or (count[3][0] == "col" and facts.never_null(count[3]))
+        )
+        same = _counting(term, count) if known else None
+        if same is not None:
+            fired.add("from_one")
+            return same
+    return term
 
 
 def _of_a_rank(term: Term, select: Select, fired: set[str]) -> Term:
@@ -242,18 +248,25 @@ def _extreme(term: Term, facts: Facts) -> Term:
         if bound[0] != "scalar" or column[0] != "col" or not isinstance(bound[1], Select):
             continue
         inner = bound[1]
-        plain = replace(inner, outputs=(), sources=()) == Select((), ())
+        plain = replace(inner, outputs=(), sources=(), where=()) == Select((), ())
         if not plain or len(inner.sources) != 1 or len(inner.outputs) != 1 or inner.outputs[0][0] != "agg":
             continue
         _, aggregate, _, argument = inner.outputs[0]
         source = inner.sources[0]
         own = argument is not None and argument == ("col", source.alias, column[2]) and source.table
+        own = own and all(_agrees(part, {source.alias, column[1]}) for part in inner.where)
         if aggregate != name or not own or facts.known.table_of.get(column[1]) != source.table:
             continue
         if term[0] == "<>":
             return ("<", column, bound) if name == "max" else ("<", bound, column)
         return ("=", *sorted((column, bound), key=repr))
     return term
+
+
+def _agrees(term: Term, aliases: set[str]) -> bool:
+    """Whether two uses of a table are equated in one column."""
+    pair = equated(term)
+    return pair is not None and pair[0][2] == pair[1][2] and {column[1] for column in pair} == aliases
 
 
 def _finds_its_parent(term: Term, facts: Facts) -> bool:

@@ -10,7 +10,10 @@ from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
 
-_CARRYING = frozenset(("Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Cast", "Lower", "Upper"))
+_CARRYING = frozenset((
+    "Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Round", "Cast", "Lower", "Upper", "Length", "Trim",
+    "Substring", "DPipe", "TimeToStr", "TsOrDsToTimestamp", "TsOrDsToDate", "Date", "Extract", "Year", "Month", "Day",
+))  # fmt: skip
 _OPERANDS = frozenset(("left", "right", "this", "expression"))
 
 
@@ -256,13 +259,18 @@ def equated(term: Term) -> tuple[Term, Term] | None:
     return None
 
 
+def operands(term: Term) -> Iterator[Term]:
+    """A term and the terms whose NULL makes it NULL: of `price * stock` both columns."""
+    yield term
+    if term[0] == "fn" and term[1] in _CARRYING:
+        for slot, value in term[2]:
+            if slot in _OPERANDS:
+                yield from operands(value)
+
+
 def carried(term: Term) -> set[Term]:
-    """Columns whose NULL makes a value NULL: of `price * stock` both."""
-    if term[0] == "col":
-        return {term}
-    if term[0] != "fn" or term[1] not in _CARRYING:
-        return set()
-    return set().union(*(carried(value) for slot, value in term[2] if slot in _OPERANDS))
+    """Columns whose NULL makes a value NULL."""
+    return {part for part in operands(term) if part[0] == "col"}
 
 
 def rejecting(term: Term) -> set[Term]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.databases.quoting import folded
-from agro_data.verify.proofs.facts import Facts, Known, carried, equated, rejecting
+from agro_data.verify.proofs.facts import Facts, Known, carried, equated, operands, rejecting
 from agro_data.verify.proofs.terms import (
     From,
     Select,
@@ -17,8 +17,32 @@ from agro_data.verify.proofs.terms import (
     outside_aggregates,
     substituted,
     terms_of,
+    totalled,
     windowed,
 )
+
+UNASKED: Term = ("lit", "setting", "unasked")
+
+
+def unasked(select: Select, fired: set[str]) -> Select:
+    """Columns of a query in FROM that nobody asks for as constants."""
+    used = {(column[1], column[2]) for column in columns_in(terms_of(replace(select, sources=_bare(select.sources))))}
+    sources = []
+    for source in select.sources:
+        inner = source.query
+        if isinstance(inner, Select) and not inner.distinct and not totalled(inner):
+            pairs = zip(source.columns, inner.outputs, strict=True)
+            outputs = tuple(term if (source.alias, name) in used else UNASKED for name, term in pairs)
+            if outputs != inner.outputs:
+                fired.add("unasked")
+                source = replace(source, query=replace(inner, outputs=outputs))  # noqa: PLW2901
+        sources.append(source)
+    return replace(select, sources=tuple(sources))
+
+
+def _bare(sources: tuple[From, ...]) -> tuple[From, ...]:
+    """Sources without their queries, whose terms are no terms of the SELECT."""
+    return tuple(replace(source, query=None) for source in sources)
 
 
 def flattened(select: Select, fired: set[str]) -> Select:
@@ -80,9 +104,34 @@ def _ignores_nulls(select: Select, source: From) -> bool:
 
 
 def _needs_a_value(term: Term) -> bool:
-    """Whether a condition on groups is true of none whose totals are NULL."""
-    sides = term[1:] if term[0] in ("=", "<>", "<", "<=") else ()
-    return any(side[0] == "agg" and side[1] != "count" for side in sides)
+    """Whether a condition on groups is true of none whose totals are NULL, and whose counts of values are 0 (how many
+    rows there are is left to `partners`)."""
+    if term[0] not in ("=", "<>", "<", "<="):
+        return False
+    if any(part[0] == "agg" and part[1] != "count" for side in term[1:] for part in operands(side)):
+        return True
+    least, count = sorted(term[1:], key=lambda side: side[0] == "agg") if term[0] == "=" else term[1:]
+    if term[0] == "<>" or count[0] != "agg" or not count[2] or least[:2] != ("lit", "number"):
+        return False
+    return float(least[2]) > 0 or (term[0] == "<" and float(least[2]) == 0)
+
+
+def joined_in(select: Select, known: Known, fired: set[str]) -> Select:
+    """`c IN (SELECT key FROM t WHERE ...)` as a join with the one row of t that has that key."""
+    for term in select.where:
+        inner = term[2] if term[0] == "in" and isinstance(term[2], Select) else None
+        if inner is None or not _is_plain(inner) or len(inner.sources) != 1 or inner.outputs[0][0] != "col":
+            continue
+        source, output = inner.sources[0], inner.outputs[0]
+        spec = known.tables.get(folded(source.table)) if source.table else None
+        keys = {tuple(map(folded, key)) for key in spec.keys} if spec is not None else set()
+        if output[1] != source.alias or (output[2],) not in keys:
+            continue
+        fired.add("key")
+        equal = ("=", *sorted((term[1], output), key=repr))
+        where = (*(other for other in select.where if other is not term), *inner.where, equal)
+        return joined_in(replace(select, sources=(*select.sources, source), where=conjuncts(where)), known, fired)
+    return select
 
 
 def _always_partner(source: From, facts: Facts) -> bool:
@@ -146,13 +195,13 @@ def _without_left(select: Select, source: From, facts: Facts, repeats: bool, fir
     if facts.one_partner(source):
         fired.add("key")
         return rest
-    if _repeats_are_seen(select, repeats):
+    if repeats_are_seen(select, repeats):
         return None
     fired.add("set")
     return rest
 
 
-def _repeats_are_seen(select: Select, repeats: bool) -> bool:
+def repeats_are_seen(select: Select, repeats: bool) -> bool:
     """Whether the answer changes if rows of the FROM occur more often."""
     aggregates = list(aggregates_of(select))
     if aggregates:
@@ -181,7 +230,7 @@ def _without_partners(select: Select, source: From, facts: Facts, repeats: bool,
     """A parent that is joined along a part of an enforced foreign key, or a second use of a table that is joined to the
     first by columns of the same name: each row has partners, and repetition is not seen.
     """
-    if _repeats_are_seen(select, repeats):
+    if repeats_are_seen(select, repeats):
         return None
     on = tuple(term for term in select.where if any(column[1] == source.alias for column in columns_in([term])))
     rest = replace(

@@ -7,15 +7,16 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT inward; LIKE |
 | `not_null` | COUNT(c) is COUNT(*), COALESCE(c, 0) is c, `c IS NOT NULL` is true, where c is never NULL |
 | `derived` | a query in FROM that only joins and selects is its tables and conditions |
+| `unasked` | a column of a query in FROM that nobody asks for |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
-| `null_ignored` | LEFT JOIN is JOIN where all that is shown are totals of its columns, which do not see NULL |
+| `null_ignored` | LEFT JOIN is JOIN where only totals of its columns are shown, of groups that HAVING asks one of |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
 | `foreign_key` | a parent joined along an enforced key (a part of it, under `set`) and not asked for; LEFT JOIN; IN |
-| `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
+| `key` | what a key determines: DISTINCT, GROUP BY, ORDER BY, ranks beyond it, a self join on it, LEFT JOIN to it, IN |
 | `equality` | two columns that a condition equates stand for each other |
 | `single_row` | one row, or the first, needs no DISTINCT; one no ORDER BY or LIMIT, groups of one no aggregate |
 | `set` | IN, EXISTS, UNION, INTERSECT, EXCEPT, MIN and MAX do not see duplicates |
-| `extreme` | no value of a column lies beyond its MAX or MIN over the whole table; HAVING MIN(x) < 5 is WHERE x < 5 |
+| `extreme` | no value lies beyond MAX or MIN over the table, or rows like its own; HAVING MIN(x) < 5 is WHERE x < 5 |
 | `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
 | `partners` | HAVING COUNT(c) < 5 of a LEFT JOINed table is COUNT(*) < 5 in groups by what it is joined to |

@@ -251,6 +251,8 @@ class _Reader:
             return ("scalar", self._inner(node))
         if type(node) in _AGGREGATES and not (isinstance(node, (exp.Max, exp.Min)) and node.expressions):
             return self._aggregate(node, scope)
+        if isinstance(node, exp.Filter):
+            return self._filtered(node, scope)
         return self._other(node, scope)
 
     def _inner(self, node: exp.Expr) -> Query:
@@ -287,6 +289,16 @@ class _Reader:
         if not all(item[0] == "lit" for item in items):
             return ("fn", "In", (("this", subject), ("expressions", tuple(sorted(items, key=repr)))))
         return combined("or", (("=", *sorted((subject, item), key=repr)) for item in items))
+
+    def _filtered(self, node: exp.Filter, scope: Scope) -> Term:
+        """An aggregate of some rows as one of a CASE that is NULL for the others."""
+        inner = self.term(node.this, scope)
+        if inner[0] != "agg":
+            raise NotUnderstood("FILTER of something that is no aggregate")
+        condition = self.term(node.expression.this, scope)
+        value = inner[3] if inner[3] is not None else ("lit", "number", "1")
+        branch = ("fn", "If", (("this", condition), ("true", value)))
+        return (*inner[:3], ("fn", "Case", (("ifs", (branch,)),)))
 
     def _aggregate(self, node: exp.Expr, scope: Scope) -> Term:
         name, inner = _AGGREGATES[type(node)], node.this

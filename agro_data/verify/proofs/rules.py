@@ -8,7 +8,15 @@ from agro_data.populate.schema import Schema
 from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, simplified, without_case
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
-from agro_data.verify.proofs.joins import fewer_partners, fewer_sources, flattened, inner_joins
+from agro_data.verify.proofs.joins import (
+    fewer_partners,
+    fewer_sources,
+    flattened,
+    inner_joins,
+    joined_in,
+    repeats_are_seen,
+    unasked,
+)
 from agro_data.verify.proofs.terms import (
     TRUE,
     Combined,
@@ -122,14 +130,15 @@ class Normaliser:
         return bool(term[0] == "isnull" or (term[0] == "not" and term[1][0] == "isnull"))
 
     def _select(self, select: Select, repeats: bool, ordered: bool) -> Select:
-        select = flattened(without_case(self._inner(select), self.known, self.fired), self.fired)
+        asked = self._inner(unasked(select, self.fired), repeats)
+        select = flattened(without_case(asked, self.known, self.fired), self.fired)
         for _ in range(_ROUNDS):
             before = select
             select = self._unseen(select, repeats, ordered)
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
             select = simplified(select, self.known, self.fired)
-            select = first_ranks(select, self.fired)
+            select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
                 select = fewer_sources(select, repeats, self.known, self.fired)
                 select = grouped(select, self.known, self.fired)
@@ -142,7 +151,7 @@ class Normaliser:
                 break
         return select
 
-    def _inner(self, select: Select) -> Select:
+    def _inner(self, select: Select, repeats: bool) -> Select:
         """Queries in terms and in FROM, normalised for what is seen of them."""
 
         def change(term: Term) -> Term | None:
@@ -154,8 +163,9 @@ class Normaliser:
                 return ("scalar", self.query(term[1], repeats=True, ordered=True))
             return None
 
+        seen = windowed(select) or repeats_are_seen(select, repeats)
         sources = tuple(
-            replace(s, query=self.query(s.query, repeats=True, ordered=False)) if s.query is not None else s
+            replace(s, query=self.query(s.query, repeats=seen, ordered=False)) if s.query is not None else s
             for s in select.sources
         )
         bare = replace(select, sources=tuple(replace(source, query=None) for source in sources))

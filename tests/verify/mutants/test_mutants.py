@@ -133,6 +133,13 @@ def test_what_stands_beside_a_literal_is_of_its_form(literal: str, beside: set[s
     assert made == {f"SELECT name FROM customer WHERE city = '{other}'" for other in beside}
 
 
+def test_a_number_that_is_made_a_fraction_is_not_divided_instead() -> None:
+    """`age * 1.0 / id` is `age / 1.0 / id`: no mistake."""
+    made = {mutant.what for mutant in mutants("SELECT age * 1.0 / id FROM customer") if mutant.kind == "arithmetic"}
+    assert len(made) == 1
+    assert of_kind("SELECT 1.0 / age FROM customer", "arithmetic")
+
+
 def test_the_number_of_an_interval_stays_one() -> None:
     """A plural of it is no SQL, and cost the gold its certificate."""
     gold = "SELECT id FROM purchase WHERE CAST(day AS DATE) > CAST(day AS DATE) + INTERVAL 30 DAY"
