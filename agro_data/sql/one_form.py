@@ -2,10 +2,10 @@
 
 `x IN (VALUES (1), (2))` becomes `x IN (1, 2)`, or where a row is more than a constant a subquery over VALUES, as
 sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN, and
-FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB LATERAL goes, since
-what stands in a FROM sees what stands before it in any case; `SELECT m.range FROM range(3) AS m` becomes
-`SELECT m.m AS range FROM UNNEST(range(3)) AS m(m)`, and `[x + 1 FOR x IN l IF x > 2]` calls of list_transform and
-list_filter; `lambda X: x + 1` is a function of X.
+FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB GROUP BY ALL gets its
+keys; LATERAL goes, since what stands in a FROM sees what stands before it in any case; `SELECT m.range FROM range(3) AS
+m` becomes `SELECT m.m AS range FROM UNNEST(range(3)) AS m(m)`, and `[x + 1 FOR x IN l IF x > 2]` calls of
+list_transform and list_filter; `lambda X: x + 1` is a function of X.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.called_columns import is_star
+from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.one_column import with_columns_named
+from agro_data.sql.walks import local_nodes
 
 SEVERAL_FORMS = re.compile(  # other statements have but one
     r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|unnest|for|lambda|json_each|json_tree)\b",
@@ -51,6 +54,8 @@ def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
         elif isinstance(node, exp.Any) and isinstance(node.this, (exp.Select, exp.SetOperation)):
             node.set("this", exp.Subquery(this=node.this))
     if dialect == "duckdb":
+        for group in list(tree.find_all(exp.Group)):
+            _with_keys(group)
         for source in list(tree.find_all(exp.Lateral)):
             _as_source(source)
     for table in tree.find_all(exp.Table):
@@ -73,6 +78,20 @@ def _as_limit(fetch: exp.Fetch) -> None:
     options = fetch.args.get("limit_options")
     if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def _with_keys(group: exp.Group) -> None:
+    """GROUP BY ALL with the places of what it means: all that is shown and no aggregate. Left as it is beside a star, a
+    constant or a window."""
+    select = group.parent
+    if not group.args.get("all") or not isinstance(select, exp.Select):
+        return
+    shown = [item.unalias() for item in select.expressions]
+    if any(is_star(item) or isinstance(item, exp.Literal) or item.find(exp.Window) for item in shown):
+        return
+    alone = [not any(is_aggregate(node) for node in local_nodes(item)) for item in shown]
+    keys = [exp.Literal.number(place) for place, key in enumerate(alone, 1) if key]
+    select.set("group", exp.Group(expressions=keys) if keys else None)
 
 
 def _as_source(lateral: exp.Lateral) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from contextlib import suppress
 from time import process_time
 
+import duckdb
 import pytest
 
 from agro_data.databases.types import Dialect
@@ -115,3 +116,28 @@ def test_elements_of_elements_are_not_read_over_and_over() -> None:
     with pytest.raises(SqlRefused, match="elements"):
         parse_select("SELECT a" + "[1]" * 1_800 + " FROM t", "duckdb")
     assert process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("sql", "meant"),
+    [
+        ("SELECT year(day) AS y, kind, COUNT(*) FROM t GROUP BY ALL", "GROUP BY 1, 2"),
+        ("SELECT COUNT(*), kind FROM t GROUP BY ALL HAVING COUNT(*) > 1", "GROUP BY 2 HAVING COUNT(*) > 1"),
+        ("SELECT COUNT(*) FROM t GROUP BY ALL", ""),
+        ("SELECT *, COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),  # left as it is
+        ("SELECT 'a', COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),  # of no rows no group, as without
+    ],
+)
+def test_all_that_is_grouped_by_gets_its_places(sql: str, meant: str) -> None:
+    said = parse_select(sql, "duckdb").sql("duckdb")
+    assert said.partition(" FROM t")[2].strip() == meant
+
+
+def test_what_is_grouped_by_all_is_what_its_places_say() -> None:
+    rows = "(VALUES (1, 'a', 2), (1, 'b', 2), (3, 'a', 4)) AS t(x, k, n)"
+    with duckdb.connect() as connection:
+        for shown in ("x, COUNT(*)", "x + n AS s, k, SUM(n)", "k, x * 2", "COUNT(*), x IN (SELECT 1)"):
+            sql = f"SELECT {shown} FROM {rows} GROUP BY ALL"
+            meant = parse_select(sql, "duckdb").sql("duckdb")
+            assert "ALL" not in meant
+            assert sorted(connection.execute(sql).fetchall()) == sorted(connection.execute(meant).fetchall())

@@ -204,13 +204,13 @@ class _Reader:
             yield self.term(item.unalias(), scope)
             return
         further = (item.this if isinstance(item, exp.Column) else item).args  # of t.*, its star has them
-        if further.get("except_") or further.get("replace") or further.get("rename"):
-            raise NotUnderstood("* with EXCEPT or REPLACE")
+        if further.get("replace") or further.get("rename"):
+            raise NotUnderstood("* with REPLACE or RENAME")
+        without = {folded(node.name) for node in further.get("except_") or ()}
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
         for source in scope.sources:
             if not qualifier or source.alias == qualifier:
-                for name in source.columns:
-                    yield self._column(source, name)
+                yield from (self._column(source, name) for name in source.columns if name not in without)
 
     def _column(self, source: Source, name: str) -> Term:
         alias = self.aliases.get(id(source))

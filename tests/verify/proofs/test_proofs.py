@@ -263,3 +263,20 @@ def test_texts_that_are_equal_only_by_a_collation_are_not_the_same(collation: st
     schema = read_ddl("towns", f"CREATE TABLE a (name TEXT {collation} NOT NULL, town TEXT {collation} NOT NULL)")
     queries = ("SELECT name FROM a WHERE name = town", "SELECT town FROM a WHERE name = town")
     assert proved_equivalent(*queries, "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(
+    ("gold", "other", "rule"),
+    [
+        ("SELECT * EXCLUDE (age) FROM customer", "SELECT DISTINCT * EXCLUDE (age) FROM customer", "key"),
+        ("SELECT * EXCLUDE (id) FROM customer", "SELECT DISTINCT * EXCLUDE (id) FROM customer", None),
+        ("SELECT c.* EXCLUDE (age) FROM customer c", "SELECT id, name, city FROM customer", "normal_form"),
+        (
+            "SELECT city, COUNT(*) FROM customer GROUP BY ALL",
+            "SELECT city, COUNT(id) FROM customer GROUP BY 1",
+            "not_null",
+        ),
+    ],
+)
+def test_what_duckdb_leaves_out_and_groups_by(gold: str, other: str, rule: str | None) -> None:
+    assert proved_equivalent(gold, other, "duckdb", SHOP) == rule
