@@ -125,7 +125,8 @@ def joined_in(select: Select, known: Known, fired: set[str]) -> Select:
         source, output = inner.sources[0], inner.outputs[0]
         spec = known.tables.get(folded(source.table)) if source.table else None
         keys = {tuple(map(folded, key)) for key in spec.keys} if spec is not None else set()
-        if output[1] != source.alias or (output[2],) not in keys:
+        same = term[1][0] == "col" and known.interchangeable(term[1], output)
+        if output[1] != source.alias or (output[2],) not in keys or not same:
             continue
         fired.add("key")
         equal = ("=", *sorted((term[1], output), key=repr))

@@ -280,3 +280,17 @@ def test_texts_that_are_equal_only_by_a_collation_are_not_the_same(collation: st
 )
 def test_what_duckdb_leaves_out_and_groups_by(gold: str, other: str, rule: str | None) -> None:
     assert proved_equivalent(gold, other, "duckdb", SHOP) == rule
+
+
+@pytest.mark.parametrize(
+    ("key", "mine", "rule"),
+    [
+        ("TEXT", "TEXT", "key"),
+        ("TEXT", "INTEGER", None),  # 1 is '1', '01' and '1.0'
+        ("TEXT", "TEXT COLLATE NOCASE", None),  # 'a' is 'a' and 'A'
+    ],
+)
+def test_in_is_a_join_where_equal_values_are_the_same(key: str, mine: str, rule: str | None) -> None:
+    schema = read_ddl("towns", f"CREATE TABLE a (k {key} NOT NULL UNIQUE, n INTEGER); CREATE TABLE b (x {mine});")
+    member = "SELECT COUNT(*) FROM b WHERE x IN (SELECT k FROM a WHERE n > 1)"
+    assert proved_equivalent(member, "SELECT COUNT(*) FROM b JOIN a ON b.x = a.k WHERE n > 1", "sqlite", schema) == rule
