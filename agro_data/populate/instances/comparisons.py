@@ -11,6 +11,7 @@ from typing import Literal
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.values import (
     above,
+    as_long,
     below,
     beside,
     fit,
@@ -20,7 +21,7 @@ from agro_data.populate.instances.values import (
     like,
     matches,
 )
-from agro_data.populate.instances.views import View, neighbours
+from agro_data.populate.instances.views import Length, View, neighbours
 from agro_data.populate.schema import ColumnSpec
 
 Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
@@ -84,6 +85,11 @@ class Test:
             found.append((low + high) // 2)  # type: ignore[operator]
         return [fit(value, column) for value in dict.fromkeys(found)]
 
+    def lengths(self) -> list[int]:
+        """Lengths of texts about the constants."""
+        near = (length for value in self.values if isinstance(value, int) for length in (value, value + 1, value - 1))
+        return [length for length in near if length > 0]
+
     def _viewed(self, view: View, column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> list[Cell]:
         shown = [value for constant in self.values for value in (constant, *neighbours(view, constant))]
         if self.operator == "like":
@@ -95,6 +101,8 @@ def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rn
     """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
     found = [value for test in tests for value in test.candidates(column, others, rng)]
     patterns = [str(test.values[0]) for test in tests if test.operator == "like" and test.wanted and test.view is None]
+    lengths = [value for test in tests if isinstance(test.view, Length) for value in test.lengths() if patterns]
+    found += [as_long(pattern, length) for pattern in patterns for length in lengths]
     if len(patterns) > 1:  # one text that is like all of them
         found += [" ".join(like(pattern, rng) for pattern in order) for order in permutations(patterns[:_PATTERNS])]
     passing = [value for value in found if holds(value, column) and all(test.passes(value) for test in tests)]

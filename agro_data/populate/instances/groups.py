@@ -245,15 +245,17 @@ class _Groups:
                     tableau.require_of(tableau.term_of(node.this.this, frame), Test("=", (number,)))
 
     def _computed(self, tableau: Tableau, frames: Sequence[Frame], node: exp.Expr, rng: random.Random) -> None:
-        """HAVING compares what is computed from aggregates: of rows that are equal each aggregate is known, and so is
-        the group's figure, which lies on either side of the bound or is equal.
+        """HAVING compares what is computed from aggregates: of rows that are equal (the last one apart, if MAX and MIN
+        are of one column) each aggregate is known, and so is the group's figure, on either side of the bound or equal.
         """
         figure = difference(*(self._of_equals(tableau, side, frames) for side in (node.this, node.expression)))
         if figure is None or not any(leaves(figure)):
             return
+        least = {column.sql() for part in node.find_all(exp.Min) for column in part.find_all(exp.Column)}
+        most = {column.sql() for part in node.find_all(exp.Max) for column in part.find_all(exp.Column)}
         for column in node.find_all(exp.Column):
             cells = [tableau.unknown_of(column, frame) for frame in frames]
-            for other in cells[1:]:
+            for other in cells[1 : -1 if column.sql() in least & most else None]:
                 if cells[0] is not None and not tableau.is_key(cells[0]):
                     tableau.equate(cells[0], other)
         tableau.require_of(figure, Test(rng.choice(("=", "<", ">")), (0,)))
@@ -267,7 +269,7 @@ class _Groups:
                 return size
             if not isinstance(part, (exp.Sum, exp.Avg, exp.Min, exp.Max)) or isinstance(part.this, exp.Distinct):
                 return None
-            each = tableau.term_of(part.this, frames[0])
+            each = tableau.term_of(part.this, frames[-1 if isinstance(part, exp.Min) else 0])
             return Operation("*", each, size) if isinstance(part, exp.Sum) and each is not None else each
 
         return read(node, leaf)

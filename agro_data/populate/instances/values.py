@@ -173,6 +173,13 @@ def like(pattern: str, rng: random.Random) -> str:
     return "".join(out)
 
 
+def as_long(pattern: str, length: int) -> str:
+    """A text that matches a LIKE pattern, of that length where the pattern lets it be."""
+    start, any_, end = pattern.replace("_", "a").partition("%")
+    rest = end.replace("%", "")
+    return start + "x" * (length - len(start) - len(rest) if any_ else 0) + rest
+
+
 def matches(pattern: str, value: Cell) -> bool:
     """Whether LIKE holds, without regard to case."""
     if not isinstance(value, str):

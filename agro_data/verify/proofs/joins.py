@@ -116,6 +116,28 @@ def _needs_a_value(term: Term) -> bool:
     return float(least[2]) > 0 or (term[0] == "<" and float(least[2]) == 0)
 
 
+def without_own_row(subject: Term, inner: Select, known: Known, fired: set[str]) -> Select:
+    """The query of `p.c IN (SELECT c.id FROM c JOIN p AS q ON q.c = c.id ...)` without q: p is such a partner."""
+    if subject[0] != "col" or not _is_plain(inner) or inner.limit is not None or len(inner.outputs) != 1:
+        return inner
+    output = inner.outputs[0]
+    for source in inner.sources:
+        own = ("col", source.alias, subject[2])
+        if not source.table or source.table != known.table_of.get(subject[1]) or output[1:2] == (source.alias,):
+            continue
+        joined = ("=", *sorted((own, output), key=repr))
+        rest = replace(
+            inner,
+            sources=tuple(other for other in inner.sources if other is not source),
+            where=tuple(term for term in inner.where if term != joined),
+        )
+        used = any(column[1] == source.alias for column in columns_in(terms_of(rest)))
+        if joined in inner.where and not used and known.interchangeable(own, output):
+            fired.add("set")
+            return rest
+    return inner
+
+
 def joined_in(select: Select, known: Known, fired: set[str]) -> Select:
     """`c IN (SELECT key FROM t WHERE ...)` as a join with the one row of t that has that key."""
     for term in select.where:

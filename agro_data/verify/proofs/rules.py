@@ -16,6 +16,7 @@ from agro_data.verify.proofs.joins import (
     joined_in,
     repeats_are_seen,
     unasked,
+    without_own_row,
 )
 from agro_data.verify.proofs.terms import (
     TRUE,
@@ -156,7 +157,10 @@ class Normaliser:
 
         def change(term: Term) -> Term | None:
             if term[0] == "in":
-                return ("in", rebuilt(term[1], change), self.query(term[2], repeats=False, ordered=False))
+                subject, inner = rebuilt(term[1], change), term[2]
+                if isinstance(inner, Select):
+                    inner = without_own_row(subject, inner, self.known, self.fired)
+                return ("in", subject, self.query(inner, repeats=False, ordered=False))
             if term[0] == "exists":
                 return ("exists", self._exists(term[1]))
             if term[0] == "scalar":
