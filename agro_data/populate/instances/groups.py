@@ -61,6 +61,11 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
         twins = [top]
+    elif _ranked(scope) and rng.random() < 0.4:
+        twins = [len(sizes) - 1]
+        yield from (
+            Plan("group", f"one of two groups of {sizes[-1]}", makers.make([(twins[0], sizes[-1])])) for _ in "ab"
+        )
     elif twins:
         pair = [(rank, sizes[rank]) for rank in twins]
         yield Plan("group", "groups of different size that show the same", makers.make(pair))
@@ -323,6 +328,12 @@ def _distinct_columns(query: Query, scope: Scope) -> list[exp.Column]:
     """The columns whose DISTINCT values a SELECT aggregates."""
     columns = [c for node in _inside(scope) if isinstance(node, exp.Distinct) for c in node.expressions]
     return [column for column in columns if isinstance(column, exp.Column) and query.found.binding(column) is not None]
+
+
+def _ranked(scope: Scope) -> bool:
+    """Whether groups are ranked by a window: RANK and ROW_NUMBER differ only where two tie."""
+    windows = (node for item in scope.select.expressions for node in item.find_all(exp.Window))
+    return any(window.args.get("order") and any(map(is_aggregate, window.args["order"].walk())) for window in windows)
 
 
 def _may_be_null(query: Query, column: exp.Column) -> bool:

@@ -209,16 +209,20 @@ class Facts:
         return False
 
     def _group(self, source: From, columns: set[Term]) -> bool:
-        """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once."""
+        """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once, any other as
+        often as the row of its FROM.
+        """
         inner = source.query
-        if source.left or not isinstance(inner, Select) or not (inner.group or inner.distinct):
+        if source.left or not isinstance(inner, Select) or totalled(inner):
             return False
         outputs = zip(source.columns, inner.outputs, strict=True)
         seen = [term for name, term in outputs if ("col", source.alias, name) in columns]
         if inner.distinct and len(seen) == len(inner.outputs):
             return True
-        determined = Facts(self.known, inner).closure(seen).columns
-        return bool(inner.group) and all(term in seen or term in determined for term in inner.group or ())
+        determined = Facts(self.known, inner).closure(seen)
+        if inner.group:
+            return all(term in seen or term in determined.columns for term in inner.group)
+        return bool(inner.sources) and not inner.distinct and determined.everything
 
     def _same_partner(self, source: From, columns: set[Term], whole: set[str]) -> set[Term]:
         """Columns of a LEFT JOINed source that ON equates with `columns`: once the row that it is joined to is known,

@@ -255,8 +255,12 @@ def _ungrouped(select: Select, facts: Facts) -> Select | None:
 
 def distinct_rows(select: Select, known: Known, fired: set[str]) -> Select:
     """DISTINCT of rows that differ anyway, though windows are computed over them."""
-    plain = select.distinct and select.group is None and not aggregated(select) and bool(select.sources)
-    if plain and Facts(known, select).closure(select.outputs).everything:
+    facts = Facts(known, select)
+    if not select.distinct or not select.sources or (select.group is None and aggregated(select)):
+        return select
+    shown = facts.closure(select.outputs)
+    told = all(term in shown.columns or term in select.outputs for term in select.group or ())
+    if told if select.group else shown.everything:
         fired.add("key")
         return replace(select, distinct=False)
     return select

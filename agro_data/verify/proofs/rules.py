@@ -131,7 +131,9 @@ class Normaliser:
         return bool(term[0] == "isnull" or (term[0] == "not" and term[1][0] == "isnull"))
 
     def _select(self, select: Select, repeats: bool, ordered: bool) -> Select:
-        asked = self._inner(unasked(select, self.fired), repeats)
+        asked = self._inner(select, repeats)
+        if (fewer := unasked(asked, self.fired)) != asked:
+            asked = self._inner(fewer, repeats)
         select = flattened(without_case(asked, self.known, self.fired), self.fired)
         for _ in range(_ROUNDS):
             before = select
