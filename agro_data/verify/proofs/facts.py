@@ -209,8 +209,8 @@ class Facts:
         return False
 
     def _group(self, source: From, columns: set[Term]) -> bool:
-        """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once, any other as
-        often as the row of its FROM.
+        """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once, and any
+        other is one row of the FROM within.
         """
         inner = source.query
         if source.left or not isinstance(inner, Select) or totalled(inner):
