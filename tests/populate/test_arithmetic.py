@@ -109,6 +109,17 @@ def test_columns_keep_to_what_they_hold() -> None:
         assert all(isinstance(value, int) for value in values.values())
 
 
+def test_numbers_that_no_float_holds_are_none_to_count_with() -> None:
+    class Huge(Known):
+        def known(self, unknown: int) -> Sequence[Cell]:
+            return (10**400,)
+
+    for text in ("a / b", "a * c", "a % b", "a - b * 1.0"):
+        assert (
+            solve(term(text), [Comparison("=", (7919,))], Huge(refused={1, 2, 4, 5, 10, 20}), random.Random(0)) is None
+        )
+
+
 def test_what_no_number_meets_is_left_to_chance() -> None:
     assert solve(term("a * 2"), [Comparison("<", (5,)), Comparison(">", (6,))], Known(), random.Random(0)) is None
     assert solve(term("1 + 2"), [Comparison(">", (5,))], Known(), random.Random(0)) is None

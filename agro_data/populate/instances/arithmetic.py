@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -146,13 +147,15 @@ def solve(term: Term, tests: Sequence[Test], columns: Columns, rng: random.Rando
         target = rng.choice(bounds if bounds and rng.random() < AT_BOUND else targets)
         free = rng.choice(found)
         values = {leaf.unknown: _drawn(leaf, columns, rng) for leaf in found if leaf.unknown != free.unknown}
-        for value in _shown_as(free, _inverse(term, free, target, values), columns, rng):
-            values[free.unknown] = value
-            number = evaluate(term, values)
-            if number == target:
-                return values
-            if passing is None and number is not None and all(test.passes(number) for test in tests):
-                passing = dict(values)
+        with suppress(OverflowError):  # of numbers that no float holds
+            solved = _shown_as(free, _inverse(term, free, target, values), columns, rng)
+            for value in solved or [_drawn(free, columns, rng)]:  # as of a column that stands there twice
+                values[free.unknown] = value
+                number = evaluate(term, values)
+                if number == target:
+                    return values
+                if passing is None and number is not None and all(test.passes(number) for test in tests):
+                    passing = dict(values)
     return passing
 
 
@@ -202,8 +205,8 @@ def _number(text: str) -> float:
 def _drawn(leaf: Leaf, columns: Columns, rng: random.Random) -> Cell:
     """A value of the column that may stand there, at times a round one."""
     known = [value for value in columns.known(leaf.unknown) if columns.passes(leaf.unknown, value)]
-    round_ = [value for value in _ROUND if leaf.view is None and columns.passes(leaf.unknown, value)]
-    pools = [pool for pool in (known, round_) if pool]
+    plain = [value for value in _ROUND if leaf.view is None and columns.passes(leaf.unknown, value)]
+    pools = [pool for pool in (known, plain) if pool]
     return rng.choice(rng.choice(pools)) if pools else None
 
 

@@ -37,6 +37,7 @@ _MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=
 ATOMS = (*_COMPARED, exp.Between, exp.Like, exp.ILike, exp.Glob, exp.In, exp.Is, exp.Exists)
 DEPTH = 12  # subqueries within subqueries
 MANY = 40  # rows that are made for a count
+LARGEST = 1e300  # number that is computed with
 
 
 @dataclass
@@ -336,7 +337,7 @@ class Tableau(Unknowns):
         column, view = view_of(node)
         unknown = self.unknown_of(column, frame)
         if unknown is None:
-            numbers = [value for value in values if isinstance(value, int | float)]
+            numbers = [value for value in values if isinstance(value, int | float) and abs(value) < LARGEST]
             if numbers and len(numbers) == len(values):
                 self.require_of(self.term_of(node, frame), Test(operator, tuple(numbers), wanted))
             return
