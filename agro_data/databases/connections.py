@@ -22,6 +22,7 @@ from typing import Protocol
 from agro_data.databases.apart import LATE, Engine, EngineCrashed
 from agro_data.databases.cells import decode_text, is_undecodable
 from agro_data.databases.collations import duckdb_collations, sqlite_collations
+from agro_data.databases.computed import formulas
 from agro_data.databases.data_files import data_tables
 from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.opening import (
@@ -48,7 +49,7 @@ HEAP = 2 * 2**30  # bytes of memory for all of SQLite in this process: a view ca
 @dataclass(frozen=True)
 class ColumnInfo:
     """`primary_key_position` counts from 1; 0 is no part of the primary key. `collation`: by which its texts compare
-    where it is not byte by byte; views tell none.
+    where it is not byte by byte; views tell none. `formula`: by which it follows from other columns of its row.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ColumnInfo:
     not_null: bool = False
     primary_key_position: int = 0
     collation: str = ""
+    formula: str = ""
 
 
 @dataclass(frozen=True)
@@ -232,9 +234,15 @@ class SqliteConnection:
         made = self.execute("SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?", (name,))
         statement = _text(made[0][0]) if made else ""
         collations = {} if is_view else sqlite_collations(statement)
+        computed = {} if is_view else formulas(statement, "sqlite")
         columns = tuple(
             ColumnInfo(
-                str(column), _text(declared), bool(not_null), int(position or 0), collations.get(str(column), "")
+                str(column),
+                _text(declared),
+                bool(not_null),
+                int(position or 0),
+                collations.get(str(column), ""),
+                computed.get(str(column), ""),
             )
             for column, declared, not_null, position in listed
         )
@@ -370,6 +378,7 @@ class DuckdbConnection:
         )
         statement = _text(made[0][0]) if made else ""
         collations = {} if is_view else duckdb_collations(statement)
+        computed = {} if is_view else formulas(statement, "duckdb")
         written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
         keys = [
             (kind, tuple(written.get(folded(column), column) for column in _names(columns)), parent, _names(ref))
@@ -386,6 +395,7 @@ class DuckdbConnection:
                     not nullable,
                     primary.index(str(column)) + 1 if str(column) in primary else 0,
                     collations.get(str(column), ""),
+                    computed.get(str(column), ""),
                 )
                 for column, declared, nullable in described
             ),

@@ -27,7 +27,8 @@ class PopulateError(ValueError):
 @dataclass(frozen=True)
 class ColumnSpec:
     """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`:
-    by which its texts compare, where it is not byte by byte.
+    by which its texts compare, where it is not byte by byte; `formula`: by which the engine computes it from other
+    columns of its row.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ColumnSpec:
     nullable: bool = True
     typed: bool = False
     collation: str = ""
+    formula: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
+from agro_data.populate.computed import with_formulas
 from agro_data.populate.dag import fill_order
 from agro_data.populate.guess import guess_hint
 from agro_data.populate.hints import ColumnHint, Number, Parent, Plan, Series, TablePlan, Words
@@ -100,9 +101,12 @@ def _table(table: TableProfile, keys: Sequence[ForeignKey], dialect: Dialect) ->
         referred = key.ref_table == table.name and len(columns) == 1 and table.column(columns[0]).unique
         if referred and columns != table.primary_key and columns not in unique:
             unique.append(columns)
+    drawn = {column for key in (table.primary_key, *unique) for column in key}
+    drawn |= {column for key in keys if key.table == table.name for column in key.columns}
+    specs = [_column(c, c.name in table.primary_key, dialect) for c in table.columns]
     return TableSpec(
         name=table.name,
-        columns=tuple(_column(c, c.name in table.primary_key, dialect) for c in table.columns),
+        columns=with_formulas(specs, table.columns, drawn, dialect),
         primary_key=table.primary_key,
         unique_keys=tuple(unique),
     )
@@ -149,6 +153,8 @@ def _ddl(schema: Schema, dialect: Dialect) -> str:
 
 def _column_ddl(column: ColumnSpec) -> str:
     collation = f"COLLATE {column.collation}" if column.collation else ""
+    if column.formula:
+        return f"{quoted(column.name)} {column.declared_type} GENERATED ALWAYS AS ({column.formula})"
     constraint = "" if column.nullable else "NOT NULL"
     return " ".join(filter(None, (quoted(column.name), column.declared_type, collation, constraint)))
 

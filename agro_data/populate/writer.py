@@ -13,7 +13,7 @@ from agro_data.databases.engine import attached
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
-from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
+from agro_data.populate.schema import Columns, PopulateError, Rows, Schema, TableSpec
 from agro_data.work import atomic_path
 
 PAGE_SIZE = 4096
@@ -39,7 +39,7 @@ def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
                 con.execute(view.statement)
             con.execute("BEGIN")
             for table, columns in rows.items():
-                _insert_sqlite(con, schema.name, table, columns)
+                _insert_sqlite(con, schema.name, table, _stored(columns, schema.by_name[table]))
             con.execute("COMMIT")
             broken = con.execute("PRAGMA foreign_key_check").fetchone()
             if broken:
@@ -63,10 +63,15 @@ def write_duckdb(schema: Schema, rows: Rows, path: Path) -> Path:
             for view in schema.views:
                 con.execute(view.statement)
             for table, columns in rows.items():
-                _insert_duckdb(con, schema, table, columns)
+                _insert_duckdb(con, schema, table, _stored(columns, schema.by_name[table]))
             con.execute("CHECKPOINT")
 
     return _replace(path, make)
+
+
+def _stored(columns: Columns, table: TableSpec) -> Columns:
+    """Without the columns that the engine computes."""
+    return {name: values for name, values in columns.items() if not table.by_name[name].formula}
 
 
 def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Columns) -> None:

@@ -49,6 +49,7 @@ class ColumnProfile:
     unit: str = ""
     hidden: bool = False
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
+    formula: str = ""  # by which it follows from other columns of its row
 
     @property
     def has_values(self) -> bool:

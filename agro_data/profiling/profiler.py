@@ -433,4 +433,5 @@ def _column_profile(
         codes=known.codes,
         unit=known.unit or unit_of(words),
         collation=info.collation,
+        formula=info.formula,
     )

@@ -31,6 +31,7 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.verify.answers import Answer, Gold, Unreadable, ask, doubt, read_gold
+from agro_data.verify.formulas import without_computed
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
@@ -129,10 +130,12 @@ class Certifier:
     def _certify(self, golds: Mapping[int, Gold], prefix: str, views: tuple[View, ...]) -> Pool:
         """The same for golds of one kind, on instances that have these `views`."""
         budget, schema = self.budget, instance_schema(self.profile, [view.spec for view in views])
+        dialect, columns = self.database.dialect, self.profile.schema
         most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
         cases = [
-            PendingGold(place, replace(gold, asked=without_views(gold.names, views, self.profile)))
+            PendingGold(place, replace(gold, asked=without_computed(asked, schema, dialect, columns)))
             for place, gold in golds.items()
+            for asked in [without_views(gold.names, views, self.profile)]
         ]
         with ScratchFolder("reordered") as scratch:
             where = (self.folder, Path(scratch), self.seed, prefix)
@@ -358,8 +361,9 @@ class _Batch:
                 suspect.rule = proved_equivalent(gold, mutant, dialect, self.schema) or ""
 
     def _over_tables(self, sql: str) -> Resolution:
-        names = resolve(parse_select(sql, self.database.dialect), self.database.dialect, self.profile.schema)
-        return without_views(names, self.views, self.profile)
+        dialect, columns = self.database.dialect, self.profile.schema
+        names = without_views(resolve(parse_select(sql, dialect), dialect, columns), self.views, self.profile)
+        return without_computed(names, self.schema, dialect, columns)
 
     def _search(self, cases: list[PendingGold], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""

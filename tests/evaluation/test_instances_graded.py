@@ -10,6 +10,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -271,3 +272,31 @@ def test_instances_compare_texts_as_their_database_does(tmp_path: Path, collatio
     answers = [asked("towns", gold, f"SELECT id FROM town WHERE {test}") for test in ("name LIKE 'oslo'", "id <= 2")]
     found = evaluate(answers, tmp_path / "towns.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [(one.score, one.instances > 1) for one in found.verdicts] == [(score, True), (0.0, True)]
+
+
+SALES = """CREATE TABLE sale (
+  id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, qty INTEGER NOT NULL, price {real} NOT NULL,
+  total {real} GENERATED ALWAYS AS (qty * price), label VARCHAR GENERATED ALWAYS AS (upper(name)))"""
+
+
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("duckdb", marks=pytest.mark.ci)])
+def test_instances_compute_columns_as_their_database_does(tmp_path: Path, engine: str) -> None:
+    """Who writes the formula is right, whichever of the two the gold has, and who misreads the bound is not."""
+    path = tmp_path / f"sales.{engine}"
+    statement = SALES.format(real="REAL" if engine == "sqlite" else "DOUBLE")
+    rows = [(number, f"item {number}", 1 + number % 7, 10.0 + number) for number in range(40)]
+    if engine == "sqlite":
+        with closing(sqlite3.connect(path)) as lite, lite:
+            lite.execute(statement)
+            lite.executemany("INSERT INTO sale (id, name, qty, price) VALUES (?, ?, ?, ?)", rows)
+    else:
+        with duckdb.connect(path) as duck:
+            duck.execute(statement)
+            duck.executemany("INSERT INTO sale (id, name, qty, price) VALUES (?, ?, ?, ?)", rows)
+    golds = ("SELECT name FROM sale WHERE total > 100", "SELECT name FROM sale WHERE qty * price > 100")
+    answers = [asked("sales", gold, other) for gold in golds for other in golds]
+    answers += [asked("sales", golds[0], "SELECT name FROM sale WHERE total >= 100")]
+    answers += [asked("sales", "SELECT label FROM sale WHERE qty = 2", "SELECT UPPER(name) FROM sale WHERE qty = 2")]
+    found = evaluate(answers, path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
+    assert [one.score for one in found.verdicts] == [1, 1, 1, 1, 0, 1]
+    assert all(one.instances > 3 for one in found.verdicts)
