@@ -27,17 +27,19 @@ UNASKED: Term = ("lit", "setting", "unasked")
 def unasked(select: Select, fired: set[str]) -> Select:
     """Columns of a query in FROM that nobody asks for as constants."""
     used = {(column[1], column[2]) for column in columns_in(terms_of(replace(select, sources=_bare(select.sources))))}
-    sources = []
-    for source in select.sources:
-        inner = source.query
-        if isinstance(inner, Select) and not inner.distinct and not totalled(inner):
-            pairs = zip(source.columns, inner.outputs, strict=True)
-            outputs = tuple(term if (source.alias, name) in used else UNASKED for name, term in pairs)
-            if outputs != inner.outputs:
-                fired.add("unasked")
-                source = replace(source, query=replace(inner, outputs=outputs))  # noqa: PLW2901
-        sources.append(source)
-    return replace(select, sources=tuple(sources))
+    sources = tuple(_asked(source, used) for source in select.sources)
+    if sources != select.sources:
+        fired.add("unasked")
+    return replace(select, sources=sources)
+
+
+def _asked(source: From, used: set[tuple[str, str]]) -> From:
+    inner = source.query
+    if not isinstance(inner, Select) or inner.distinct or totalled(inner):
+        return source
+    pairs = zip(source.columns, inner.outputs, strict=True)
+    outputs = tuple(term if (source.alias, name) in used else UNASKED for name, term in pairs)
+    return replace(source, query=replace(inner, outputs=outputs))
 
 
 def _bare(sources: tuple[From, ...]) -> tuple[From, ...]:
