@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -91,6 +92,10 @@ def profile_database(
     return profile if values else without_values(profile)
 
 
+_NAME = re.compile(r'"(?:[^"]|"")*"')  # as a formula quotes every name
+_CONSTANT = re.compile(r"['\d]")
+
+
 def without_values(profile: DatabaseProfile) -> DatabaseProfile:
     """The profile without anything that was read from the source's cells, counts and shares apart."""
     return replace(
@@ -109,6 +114,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                         quantiles=(),
                         common=(),
                         codes=(),
+                        formula="" if _CONSTANT.search(_NAME.sub("", column.formula)) else column.formula,
                     )
                     for column in table.columns
                 ),

@@ -72,6 +72,8 @@ def test_a_made_table_computes_what_its_source_does_unless_a_key_is_computed(tmp
     assert {name for name, column in line.items() if column.formula} == {"total", "label", "size"}
     assert (line["total"].nullable, line["label"].nullable, line["size"].nullable) == (True, False, False)
     assert not code["code"].formula
+    hidden = surrogate_schema(profile_database(find_databases(tmp_path).databases[0], values=False)).by_name["a line"]
+    assert [column.name for column in hidden.columns if column.formula] == ["total"]  # others hold a constant
     made = build_surrogate(profile, tmp_path / "made" / "lines.sqlite", seed=1, rows=20)
     with closing(sqlite3.connect(made)) as connection:
         others = connection.execute('SELECT COUNT(*) FROM "a line" WHERE total IS NOT "its qty" * price')
