@@ -5,6 +5,7 @@ Neither engine tells it of a column; both keep the statement that makes the tabl
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 
@@ -17,6 +18,7 @@ from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
 
+_COMPUTED = re.compile(r"\bas\s*\(", re.IGNORECASE)  # others are not parsed
 # What computes with the values of one row, the same each time and at once. A file's own formula may be anything.
 _PLAIN = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div,
@@ -32,7 +34,7 @@ def formulas(sql: str, dialect: Dialect) -> dict[str, str]:
     Left out is a formula of anything but arithmetic, texts and cases. Empty for a statement that cannot be read, and
     where the engine does not take the formulas as they are written here.
     """
-    if " as" not in sql.lower():
+    if _COMPUTED.search(sql) is None:
         return {}
     try:
         made = sqlglot.parse_one(sql, dialect=dialect)

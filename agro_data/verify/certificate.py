@@ -130,12 +130,10 @@ class Certifier:
     def _certify(self, golds: Mapping[int, Gold], prefix: str, views: tuple[View, ...]) -> Pool:
         """The same for golds of one kind, on instances that have these `views`."""
         budget, schema = self.budget, instance_schema(self.profile, [view.spec for view in views])
-        dialect, columns = self.database.dialect, self.profile.schema
         most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
         cases = [
-            PendingGold(place, replace(gold, asked=without_computed(asked, schema, dialect, columns)))
+            PendingGold(place, replace(gold, asked=_over_tables(gold.names, views, schema, self.profile)))
             for place, gold in golds.items()
-            for asked in [without_views(gold.names, views, self.profile)]
         ]
         with ScratchFolder("reordered") as scratch:
             where = (self.folder, Path(scratch), self.seed, prefix)
@@ -361,9 +359,8 @@ class _Batch:
                 suspect.rule = proved_equivalent(gold, mutant, dialect, self.schema) or ""
 
     def _over_tables(self, sql: str) -> Resolution:
-        dialect, columns = self.database.dialect, self.profile.schema
-        names = without_views(resolve(parse_select(sql, dialect), dialect, columns), self.views, self.profile)
-        return without_computed(names, self.schema, dialect, columns)
+        names = resolve(parse_select(sql, self.database.dialect), self.database.dialect, self.profile.schema)
+        return _over_tables(names, self.views, self.schema, self.profile)
 
     def _search(self, cases: list[PendingGold], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
@@ -434,6 +431,11 @@ class _Batch:
         decided = made.total - made.count("equivalent")
         detail = f"{made.count('killed')} of {decided} mutants are told apart from it; not, for instance: {survivors}"
         return replace(made, reason="weak", detail=detail)
+
+
+def _over_tables(names: Resolution, views: Sequence[View], schema: Schema, profile: DatabaseProfile) -> Resolution:
+    """A query as one of the columns that rows are made of: without views, and without what an engine computes."""
+    return without_computed(without_views(names, views, profile), schema, profile.dialect, profile.schema)
 
 
 def _turn(suspects: Sequence[Suspect], number: int, most: int) -> list[Suspect]:

@@ -85,7 +85,8 @@ def read(node: exp.Expr, leaf: Callable[[exp.Expr], Term | None]) -> Term | None
     """The term that an expression is, or None if it is more than arithmetic; `leaf` reads what is none at all."""
     node = node.unnest()
     if isinstance(node, exp.Literal):
-        return None if node.is_string else Constant(_number(str(node.this)))
+        written = literal(node)
+        return Constant(written) if isinstance(written, int | float) else None
     if isinstance(node, exp.Neg):
         return _operation("-", Constant(0), read(node.this, leaf))
     if isinstance(node, exp.Abs):
@@ -195,7 +196,11 @@ def _operation(operator: Operator, left: Term | None, right: Term | None, whole:
     return Operation(operator, left, right, whole) if left is not None and right is not None else None
 
 
-def _number(text: str) -> float:
+def literal(node: exp.Literal) -> Cell:
+    """The value that a literal writes."""
+    text = str(node.this)
+    if node.is_string:
+        return text
     try:
         return int(text)
     except ValueError:

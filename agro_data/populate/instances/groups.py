@@ -11,12 +11,12 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.populate.instances.arithmetic import Constant, Operation, Term, difference, leaves, read
+from agro_data.populate.instances.arithmetic import Constant, Operation, Term, difference, leaves, literal, read
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns, group_terms, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, cut_after_first, share_rows
 from agro_data.populate.instances.proposal import PartialRow, Place
-from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
+from agro_data.populate.instances.tableau import Frame, Missed, Tableau
 from agro_data.populate.instances.values import beyond
 from agro_data.populate.instances.views import view_of
 from agro_data.sql.constructs import is_aggregate
@@ -26,6 +26,7 @@ from agro_data.sql.walks import local_nodes
 LARGEST = 160  # rows of the largest group
 ALIKE = 0.7  # share of groups by a part of a column whose rows agree in that part alone
 SEVERAL = 0.4  # share of groups by no key of a parent in which each row has a parent of its own
+TIED = 0.4  # share of instances in which the largest group has another of its size, where a window ranks groups
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 # By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
 # the fourth; of DISTINCT values AVG in the first, SUM in the second. Mirrored where the least comes first.
@@ -61,11 +62,10 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
         twins = [top]
-    elif _ranked(scope) and rng.random() < 0.4:
+    elif _ranked(scope) and rng.random() < TIED:
         twins = [len(sizes) - 1]
-        yield from (
-            Plan("group", f"one of two groups of {sizes[-1]}", makers.make([(twins[0], sizes[-1])])) for _ in "ab"
-        )
+        tied = Plan("group", f"one of two groups of {sizes[-1]}", makers.make([(twins[0], sizes[-1])]))
+        yield from (tied, tied)
     elif twins:
         pair = [(rank, sizes[rank]) for rank in twins]
         yield Plan("group", "groups of different size that show the same", makers.make(pair))

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from agro_data.populate.schema import Schema
 from agro_data.sql.constructs import is_one_row
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.resolution import Resolution, Scope, value_of
 
 
 def with_names_once(schema: Schema, found: Resolution) -> Schema:
@@ -35,8 +35,8 @@ def _named_by(found: Resolution) -> Iterator[tuple[str, tuple[str, ...]]]:
         if not _gives_a_value(scope.select) or len(scope.sources) != 1 or not scope.sources[0].table:
             continue
         where = scope.select.args.get("where")
-        conditions = list(where.this.flatten()) if where is not None and isinstance(where.this, exp.And) else []
-        conditions = conditions or ([where.this] if where is not None else [])
+        asked = where.this if where is not None else None
+        conditions = asked.flatten() if isinstance(asked, exp.And) else filter(None, [asked])
         columns = [_equated(condition, scope, found) for condition in conditions]
         if columns and all(columns):
             yield scope.sources[0].table, tuple(sorted({*filter(None, columns)}))
@@ -52,14 +52,7 @@ def _gives_a_value(select: exp.Select) -> bool:
 def _equated(condition: exp.Expr, scope: Scope, found: Resolution) -> str | None:
     """The column that a condition equates with a constant."""
     sides = (condition.this, condition.expression) if isinstance(condition, exp.EQ) else ()
-    columns = [side for side in sides if isinstance(side, exp.Column) and not _is_constant(side, found)]
-    if len(columns) != 1 or not any(_is_constant(side, found) for side in sides):
-        return None
-    binding = found.binding(columns[0])
+    others = [side for side in sides if value_of(side, found) is None]
+    binding = found.binding(others[0]) if len(others) == 1 else None
     own = binding is not None and binding.source is scope.sources[0]
     return scope.sources[0].columns[binding.name] if binding is not None and own else None
-
-
-def _is_constant(node: exp.Expr, found: Resolution) -> bool:
-    binding = found.binding(node)
-    return isinstance(node, exp.Literal) or (binding is not None and binding.kind == "string")

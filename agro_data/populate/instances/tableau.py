@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.arithmetic import Leaf, Term, difference, read
+from agro_data.populate.instances.arithmetic import Leaf, Term, difference, literal, read
 from agro_data.populate.instances.comparisons import Operator, Test
 from agro_data.populate.instances.unknowns import Unknowns
 from agro_data.populate.instances.values import fit
@@ -367,14 +367,3 @@ def _counts(query: exp.Query) -> bool:
     select = query.unnest()
     shown = select.expressions[0].unalias() if isinstance(select, exp.Select) and len(select.expressions) == 1 else None
     return isinstance(shown, exp.Count) and not any(select.args.get(clause) for clause in ("group", "limit"))
-
-
-def literal(node: exp.Literal) -> Cell:
-    """The value that a literal writes."""
-    if node.is_string:
-        return str(node.this)
-    text = str(node.this)
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)

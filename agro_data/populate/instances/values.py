@@ -225,7 +225,7 @@ def _fresh_date(column: ColumnSpec, given: Sequence[Cell], number: int) -> Cell:
         return texts[number]
     if column.kind == "time":
         return f"{number // 60 % 24:02}:{number % 60:02}:00"
-    dated = [moment for text in texts if _DAY.match(text) and (moment := _moment(text)) is not None]
+    dated = [moment for text in texts if _DAY.match(text) and (moment := moment_of(text)) is not None]
     if texts and not dated:
         return f"{texts[number % len(texts)]} {number}"  # a format of their own
     moment = next((known for known in dated if known.year < _LATEST), datetime(2020, 1, 1))
@@ -233,7 +233,7 @@ def _fresh_date(column: ColumnSpec, given: Sequence[Cell], number: int) -> Cell:
     return moment.isoformat(" ") if column.kind == "datetime" else moment.date().isoformat()
 
 
-def _moment(text: str) -> datetime | None:
+def moment_of(text: str) -> datetime | None:
     """A date and time in ISO form; None for what only looks like one (0000-00-00)."""
     try:
         return datetime.fromisoformat(text)

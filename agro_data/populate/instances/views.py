@@ -14,7 +14,7 @@ from datetime import date, datetime, time, timedelta
 from sqlglot import exp
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.values import WORDS
+from agro_data.populate.instances.values import WORDS, moment_of
 from agro_data.populate.schema import ColumnSpec
 
 _PARTS = {"year": (1, 4), "month": (6, 2), "day": (9, 2), "hour": (12, 2), "minute": (15, 2)}
@@ -102,7 +102,7 @@ class DayNumber:
         return ColumnSpec("shown", "REAL", "real")
 
     def of(self, value: Cell) -> Cell:
-        moment = _moment_of(value) if isinstance(value, str) else None
+        moment = moment_of(value) if isinstance(value, str) else None
         if moment is None:
             return None
         passed = (moment - datetime.combine(moment, time())) / timedelta(days=1)
@@ -172,13 +172,6 @@ def _moment(node: exp.Expr) -> exp.Expr:
 def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text[:10])
-    except ValueError:
-        return None
-
-
-def _moment_of(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
     except ValueError:
         return None
 

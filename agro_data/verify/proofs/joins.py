@@ -120,7 +120,7 @@ def _needs_a_value(term: Term) -> bool:
 
 def without_own_row(subject: Term, inner: Select, known: Known, fired: set[str]) -> Select:
     """The query of `p.c IN (SELECT c.id FROM c JOIN p AS q ON q.c = c.id ...)` without q: p is such a partner."""
-    if subject[0] != "col" or not _is_plain(inner) or inner.limit is not None or len(inner.outputs) != 1:
+    if subject[0] != "col" or not _is_plain(inner):
         return inner
     output = inner.outputs[0]
     for source in inner.sources:
