@@ -21,6 +21,7 @@ from typing import Protocol
 
 from agro_data.databases.apart import LATE, Engine, EngineCrashed
 from agro_data.databases.cells import decode_text, is_undecodable
+from agro_data.databases.checks import checks
 from agro_data.databases.collations import duckdb_collations, sqlite_collations
 from agro_data.databases.computed import formulas
 from agro_data.databases.data_files import data_tables
@@ -72,7 +73,7 @@ class ForeignKeyInfo:
 @dataclass(frozen=True)
 class TableInfo:
     """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes, `definition`
-    the statement that makes a view.
+    the statement that makes a view, `checks` what CHECK constraints say, as far as it is plain.
     """
 
     name: str
@@ -82,6 +83,7 @@ class TableInfo:
     unique_keys: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKeyInfo, ...] = ()
     definition: str = ""
+    checks: tuple[str, ...] = ()
 
 
 class Connection(Protocol):
@@ -249,7 +251,8 @@ class SqliteConnection:
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
         if is_view:
             return TableInfo(name, is_view, columns, definition=statement)
-        return TableInfo(name, is_view, columns, _primary_key(columns), self._unique_keys(at))
+        keys = self._unique_keys(at)
+        return TableInfo(name, is_view, columns, _primary_key(columns), keys, checks=checks(statement, "sqlite"))
 
     def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
         indexes = self.execute(
@@ -407,6 +410,7 @@ class DuckdbConnection:
                 if kind == "FOREIGN KEY"
             ),
             statement if is_view else "",
+            () if is_view else checks(statement, "duckdb"),
         )
 
 

@@ -42,12 +42,15 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table as declared, without its foreign keys, which belong to the schema."""
+    """A table as declared, without its foreign keys, which belong to the schema. `checks`: conditions that no row may
+    fail (`databases.checks`).
+    """
 
     name: str
     columns: tuple[ColumnSpec, ...]
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
+    checks: tuple[str, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:

@@ -28,8 +28,8 @@ LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja"
 ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQL of metrics is read there
 # What of `agro_data.databases` lists the tables of a database, and reads them.
 LISTING = (
-    *("apart", "cells", "collations", "computed", "connections", "csv_reading", "data_files", "duckdb_settings"),
-    *("errors", "file_tables", "opening", "quoting", "spider_tables"),
+    *("apart", "cells", "checks", "collations", "computed", "connections", "csv_reading", "data_files"),
+    *("duckdb_settings", "errors", "file_tables", "opening", "quoting", "spider_tables"),
 )
 log = logging.getLogger(__name__)
 T = TypeVar("T")

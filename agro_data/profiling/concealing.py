@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agro_data.databases.checks import columns_of, constants_of
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
 from agro_data.profiling.texts import Texts
@@ -55,8 +56,15 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
         primary_key=() if dropped & set(table.primary_key) else table.primary_key,
         unique_keys=tuple(key for key in table.unique_keys if not dropped & set(key)),
         label_columns=tuple(name for name in table.label_columns if name not in dropped),
+        checks=tuple(check for check in table.checks if not _tells(check, dropped, taken)),
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
+
+
+def _tells(check: str, dropped: set[str], taken: set[tuple[str, str]]) -> bool:
+    """Whether a condition names a column that is gone, or one of its values."""
+    values = {value for _, value in taken}
+    return bool(dropped & columns_of(check)) or any(str(constant) in values for constant in constants_of(check))
 
 
 def _column(column: ColumnProfile, taken: set[tuple[str, str]]) -> ColumnProfile:

@@ -90,6 +90,7 @@ class TableProfile:
     named: bool = False  # as of a column
     is_view: bool = False
     definition: str = ""  # the statement that makes a view, as the database keeps it
+    checks: tuple[str, ...] = ()  # what CHECK constraints say of each row, as far as it is plain
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 

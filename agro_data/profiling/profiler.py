@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from agro_data.databases.checks import allows, columns_of, constants_of
 from agro_data.databases.connections import Connection, TableInfo, open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
@@ -105,6 +106,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 table,
                 sample_rows=(),
                 definition="",
+                checks=tuple(check for check in table.checks if not constants_of(check)),
                 columns=tuple(
                     replace(
                         column,
@@ -140,6 +142,7 @@ def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
         primary_key=table.primary_key if names.issuperset(table.primary_key) else (),
         unique_keys=tuple(key for key in table.unique_keys if names.issuperset(key)),
         foreign_keys=tuple(key for key in table.foreign_keys if names.issuperset(key.columns)),
+        checks=tuple(check for check in table.checks if names.issuperset(columns_of(check))),
     )
 
 
@@ -365,8 +368,16 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         named="" in names.given,
         is_view=table.is_view,
         definition=table.definition,
+        checks=_kept_checks(read),
         described=known.described,
     )
+
+
+def _kept_checks(read: TableRead) -> tuple[str, ...]:
+    """The checks that the rows at hand do not fail: others are not kept by whoever writes the table."""
+    names = [column.name for column in read.info.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in read.sample]
+    return tuple(check for check in read.info.checks if all(allows(check, row) for row in rows))
 
 
 def _primary_key(read: TableRead, names: Names, semantics: Semantics) -> Group:

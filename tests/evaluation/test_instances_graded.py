@@ -300,3 +300,15 @@ def test_instances_compute_columns_as_their_database_does(tmp_path: Path, engine
     found = evaluate(answers, path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [one.score for one in found.verdicts] == [1, 1, 1, 1, 0, 1]
     assert all(one.instances > 3 for one in found.verdicts)
+
+
+@pytest.mark.parametrize(("checked", "score"), [("CHECK (active IN (0, 1))", 1.0), ("", 0.0)])
+def test_instances_hold_what_their_database_checks(tmp_path: Path, checked: str, score: float) -> None:
+    """`active <> 0` is `active = 1` where no other number may stand, and only there."""
+    with closing(sqlite3.connect(tmp_path / "users.sqlite")) as connection, connection:
+        connection.execute(f"CREATE TABLE user (id INTEGER PRIMARY KEY, active INTEGER NOT NULL {checked})")
+        connection.executemany("INSERT INTO user VALUES (?, ?)", [(number, number % 2) for number in range(30)])
+    gold = "SELECT id FROM user WHERE active = 1"
+    answers = [asked("users", gold, f"SELECT id FROM user WHERE {test}") for test in ("active <> 0", "active < 1")]
+    found = evaluate(answers, tmp_path / "users.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
+    assert [(one.score, one.instances > 1) for one in found.verdicts] == [(score, True), (0.0, True)]

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from agro_data.databases.checks import allows, columns_of
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
@@ -40,12 +41,12 @@ def compose(
     seed: int,
     focus: Focus | None = None,
 ) -> Rows:
-    """All tables of `schema` filled with `base` and `proposals`, parents first; keys unique, foreign keys whole, NULL
-    only where a column may be NULL.
+    """All tables of `schema` filled with `base` and `proposals`, parents first; keys unique, foreign keys whole, checks
+    kept, NULL only where a column may be NULL.
 
     Rows of one key are merged, and references follow; of two that disagree the first stays, and a row for which no free
-    key is found is left out. A foreign key of `base` that points nowhere is drawn again. Pure: the same arguments give
-    the same rows.
+    key is found, or nothing that its table's checks allow, is left out. A foreign key of `base` that points nowhere is
+    drawn again. Pure: the same arguments give the same rows.
     """
     return _Composer(schema, Draws(schema, profile, focus or Focus(), seed), seed).compose(base, proposals)
 
@@ -103,6 +104,8 @@ class _Composer:
             filled[name] = self._fill(self.schema.by_name[name], rows[name], filled)
         for key in self.order.deferred:
             self._link_late(key, filled)
+        for name, rows_of in filled.items():  # a key within a cycle may have come late
+            filled[name] = [row for row in rows_of if _meets(self.schema.by_name[name], row)]
         self._drop_orphans(filled)
         return {name: self._columns(self.schema.by_name[name], filled[name]) for name in self.order.tables}
 
@@ -282,9 +285,11 @@ class _Composer:
                 free.append({column for column in row if column not in given})
         for key in own:
             self._link_own(key, spec, out)
+        paired = {column for check in spec.checks if len(about := columns_of(check)) > 1 for column in about}
         for column in spec.columns:
             place = (spec.name, column.name)
-            if place in self.draws.focus.averaged and place not in self.key_columns and self.rng.random() < BALANCED:
+            loose = place not in self.key_columns and column.name not in paired
+            if place in self.draws.focus.averaged and loose and self.rng.random() < BALANCED:
                 balance(out, column.name, partial(self._may, place, out), free, self.rng)
         return out
 
@@ -302,6 +307,8 @@ class _Composer:
         taken: Mapping[tuple[str, ...], set[tuple[Cell, ...]]],
         waiting: set[str],
     ) -> Partial | None:
+        if not _meets(spec, given):
+            return None
         free_keys = [key for key in spec.keys if any(column not in given for column in key)]
         drawn = {column for key in free_keys for column in key}
         for number in range(TRIES):
@@ -317,7 +324,7 @@ class _Composer:
                 else:
                     row[column.name] = self._cell(spec, column.name, waiting)
             values = [(key, _key(row, key)) for key in free_keys]
-            if all(value is None or value not in taken[key] for key, value in values):
+            if _meets(spec, row) and all(value is None or value not in taken[key] for key, value in values):
                 for unique, value in values:
                     if value is not None:
                         taken[unique].add(value)
@@ -427,6 +434,11 @@ def _merged(spec: TableSpec, rows: Sequence[Partial]) -> tuple[list[Partial], li
             kept[place] = kept.pop(gone) | kept[place]
         by_key |= dict.fromkeys(_entries(spec, kept[place]), place)
     return [*kept.values()], [(kept[place], made_of) for place, made_of in parts.items() if len(made_of) > 1]
+
+
+def _meets(spec: TableSpec, row: Partial) -> bool:
+    """Whether a row fails nothing that its table checks, as far as its columns are known."""
+    return all(allows(check, row) for check in spec.checks)
 
 
 def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:

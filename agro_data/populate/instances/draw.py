@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+from agro_data.databases.checks import allows, columns_of, constants_of
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.proposal import Focus, Place
 from agro_data.populate.instances.values import beside, fit, fresh, holds, observed
@@ -15,6 +16,7 @@ from agro_data.profiling.profile import DatabaseProfile
 _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain
 _POOL = 7  # different values of a column besides the query's own
+_LEAST = 3  # of them: with fewer, those of the source are among them
 _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
 _START = 60  # where new keys begin, at times: the keys of two tables need not meet
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
@@ -28,6 +30,7 @@ class Draws:
     def __init__(self, schema: Schema, profile: DatabaseProfile, focus: Focus, seed: int) -> None:
         self._schema, self._profile, self._focus, self._seed = schema, profile, focus, seed
         self._columns: dict[Place, _Column] = {}
+        self._checked: dict[Place, list[str]] = {}
         kinds: dict[str, list[Cell]] = {}
         for (table, name), values in focus.literals.items():
             kinds.setdefault(schema.by_name[table].by_name[name].kind, []).extend(values)
@@ -59,16 +62,25 @@ class Draws:
         self._column(place).used.add(value)
 
     def can_hold(self, place: Place, value: Cell) -> bool:
-        """Whether `value` may stand in the column: NULL where there is one, what its type holds, and in SQLite no whole
-        number of more than 64 bits.
+        """Whether `value` may stand in the column: NULL where there is one, what its type holds and its table checks
+        of it alone, and in SQLite no whole number of more than 64 bits.
         """
         table, name = place
         spec = self._schema.by_name[table].by_name[name]
+        if not all(allows(check, {name: value}) for check in self._checks_of(place)):
+            return False
         if value is None:
             return spec.nullable
         if self._profile.dialect == "sqlite" and isinstance(value, int) and not -(2**63) <= value < 2**63:
             return False
         return holds(value, spec)
+
+    def _checks_of(self, place: Place) -> list[str]:
+        """What is checked of a column alone."""
+        table, name = place
+        if place not in self._checked:
+            self._checked[place] = [c for c in self._schema.by_name[table].checks if columns_of(c) == {name}]
+        return self._checked[place]
 
     def _column(self, place: Place) -> _Column:
         found = self._columns.get(place)
@@ -81,7 +93,9 @@ class Draws:
             literals = list(filter(may, self._focus.literals.get(place, ())))
             often = place not in self._focus.literals and rng.random() < _OFTEN_NULL
             nulls = (_HALF if often else min(profile.null_share, _MOST_NULL)) if spec.nullable else 0.0
-            known = [value for value in (fit(seen, spec) for seen in observed(profile)) if may(value)]
+            listed = [value for check in self._checks_of(place) for value in constants_of(check)]
+            seen = dict.fromkeys(fit(value, spec) for value in (*observed(profile), *listed))
+            known = list(filter(may, seen))
             found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
             if name in self._schema.by_name[table].primary_key:
                 found.number = rng.choice((0, 0, rng.randrange(_START)))
@@ -109,7 +123,9 @@ class _Column:
             self.near += rng.sample(neighbours, min(2, len(neighbours)))
         numbers = rng.sample(range(_POOL * 3), rng.randint(3, _POOL))
         pool = dict.fromkeys(fresh(spec, known, number, rng) for number in numbers)
-        self.pool = list(filter(may, pool)) or known or list(filter(may, (None,))) or list(pool)
+        kept = list(filter(may, pool))
+        self.pool = kept if len(kept) >= _LEAST else list(dict.fromkeys((*kept, *known)))
+        self.pool = self.pool or list(filter(may, (None,))) or list(pool)
         self.used: set[Cell] = set()
         self.number = 0
         self.tries = _TRIES

@@ -13,8 +13,9 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TablePro
 
 def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
     """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
-    plausible, even where the source's own rows break them), NULL only where the source has one, and nothing but dates
-    in ISO form where the source has nothing else: queries that compare them as texts are right only there.
+    plausible, even where the source's own rows break them), what CHECK constraints say as far as it is plain, the
+    values of an ENUM, NULL only where the source has one, and nothing but dates in ISO form where the source has
+    nothing else: queries that compare them as texts are right only there.
 
     A foreign key that no order of filling can keep (a cycle of keys) is left out. `views` are views there, too, each
     behind those that it names; other views of the profile are tables. Raises `PopulateError` when it has no table.
@@ -34,14 +35,14 @@ def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) ->
 
 
 def _typed(table: TableSpec, profile: DatabaseProfile) -> TableSpec:
-    """The table with `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form."""
+    """The table with what it checks, and `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form."""
 
     def typed(column: ColumnSpec) -> ColumnSpec:
         strict, seen = replace(column, typed=True), profile.table(table.name).column(column.name)
         dates = seen.date_format == "iso" and all(holds(value, strict) for value in observed(seen))
         return strict if profile.dialect == "duckdb" or dates else column
 
-    return replace(table, columns=tuple(map(typed, table.columns)))
+    return replace(table, columns=tuple(map(typed, table.columns)), checks=profile.table(table.name).checks)
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:

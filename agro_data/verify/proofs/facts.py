@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from agro_data.databases.checks import columns_of
 from agro_data.databases.quoting import folded
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
@@ -47,18 +48,25 @@ class Known:
         """Kind of the values of a column with the affinity that its declaration gives it; "" if unknown, or if texts
         are equal there that are not the same.
         """
-        spec = self._declared(column)
+        spec = self.declared(column)
         return f"{spec.kind} {_kept_as(spec.declared_type)}" if spec is not None and not spec.collation else ""
 
     def caseless(self, column: Term) -> bool:
         """Whether the column compares texts without regard to the case of letters."""
-        spec = self._declared(column)
+        spec = self.declared(column)
         return spec is not None and "nocase" in spec.collation.lower().split(".")
 
-    def _declared(self, column: Term) -> ColumnSpec | None:
+    def declared(self, column: Term) -> ColumnSpec | None:
+        """A column of a table as the schema declares it."""
         table = self.tables.get(folded(self.table_of.get(column[1], "")))
         columns = table.columns if table is not None else ()
         return next((spec for spec in columns if folded(spec.name) == column[2]), None)
+
+    def checks_of(self, column: Term) -> list[str]:
+        """What its table checks of a column alone."""
+        table = self.tables.get(folded(self.table_of.get(column[1], "")))
+        checks = table.checks if table is not None else ()
+        return [check for check in checks if {*map(folded, columns_of(check))} == {column[2]}]
 
     def interchangeable(self, one: Term, other: Term) -> bool:
         """Whether equal values of both columns are identical ones."""

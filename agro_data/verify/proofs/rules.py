@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.populate.schema import Schema
+from agro_data.verify.proofs.allowed import within_checks
 from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, simplified, without_case
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
@@ -140,7 +141,7 @@ class Normaliser:
             select = self._unseen(select, repeats, ordered)
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
-            select = simplified(select, self.known, self.fired)
+            select = simplified(within_checks(select, self.known, self.fired), self.known, self.fired)
             select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
                 select = fewer_sources(select, repeats, self.known, self.fired)

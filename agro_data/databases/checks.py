@@ -1,0 +1,192 @@
+"""What CHECK constraints and the lists of ENUMs say of the rows of a table, and whether a row meets it.
+
+Neither engine tells it of a table; both keep the statement that makes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from agro_data.databases.quoting import folded
+from agro_data.databases.types import Cell, Dialect
+
+_SAID = re.compile(r"\b(check|enum)\s*\(", re.IGNORECASE)  # others are not parsed
+_DEEPEST = 60  # parts within parts: a file's own condition may be anything
+_DATED = ("DATE", "TIMESTAMP", "DATETIME")
+_COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
+    exp.EQ: eq, exp.NEQ: ne, exp.LT: lt, exp.LTE: le, exp.GT: gt, exp.GTE: ge,
+}  # fmt: skip
+_COMPUTED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {exp.Add: add, exp.Sub: sub, exp.Mul: mul}
+_PLAIN = (
+    *_COMPARED, *_COMPUTED, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Paren, exp.Neg, exp.Between, exp.In,
+    exp.Is, exp.And, exp.Or, exp.Not,
+)  # fmt: skip
+
+Meaning = Callable[[Mapping[str, Cell]], Any]
+"""What an expression gives for a row: a value, or of a condition True, False or None, which is unknown."""
+
+
+def checks(sql: str, dialect: Dialect) -> tuple[str, ...]:
+    """Conditions that no row fails, of the table that the statement `sql` makes, every name in them quoted and spelled
+    as the column is; of several that AND joins, each by itself, and that a column has a value of its ENUM.
+
+    Left out is what has more in it than comparisons, lists, ranges, sums and products of columns and constants, and
+    what a column is computed by (`total = price * quantity`). Empty for a statement that cannot be read.
+    """
+    if _SAID.search(sql) is None:
+        return ()
+    try:
+        made = sqlglot.parse_one(sql, dialect=dialect)
+        columns = {folded(column.name): column.name for column in made.find_all(exp.ColumnDef)}
+        said = [part for check in made.find_all(exp.CheckColumnConstraint) for part in _conjuncts(check.this)]
+        plain = [condition for part in said if (condition := _plain(part, columns, dialect)) is not None]
+        listed = filter(None, map(_listed, made.find_all(exp.ColumnDef)))
+        kept = (*listed, *(condition for condition in plain if not _computes(condition)))
+        return tuple(dict.fromkeys(condition.sql(identify=True) for condition in kept))
+    except (SqlglotError, RecursionError):
+        return ()
+
+
+def columns_of(check: str) -> frozenset[str]:
+    """The columns that a condition is about."""
+    return _read(check)[0]
+
+
+def constants_of(check: str) -> tuple[Cell, ...]:
+    """The numbers and texts that a condition writes."""
+    return tuple(_constant(node) for node in sqlglot.parse_one(check).find_all(exp.Literal))
+
+
+def allows(check: str, row: Mapping[str, Cell]) -> bool:
+    """Whether a row (value by column) does not fail a condition that `checks` gives. So it is where NULL, values of
+    two kinds, which each engine orders in its own way, or a column that `row` lacks leave the condition unknown.
+    """
+    columns, meaning = _read(check)
+    return not columns <= row.keys() or meaning(row) is not False
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def _listed(column: exp.ColumnDef) -> exp.Expr | None:
+    """What an ENUM says of its column."""
+    kind = column.kind
+    if kind is None or kind.this is not exp.DataType.Type.ENUM:
+        return None
+    return exp.In(this=exp.column(exp.to_identifier(column.name, quoted=True)), expressions=kind.expressions)
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.left)
+        yield from _conjuncts(inner.right)
+    else:
+        yield inner
+
+
+def _plain(condition: exp.Expr, columns: Mapping[str, str], dialect: Dialect) -> exp.Expr | None:
+    """A condition of the table's `columns` and constants; None where there is more to it."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Cast) and node.this.is_string and node.to.this.value in _DATED:
+            return exp.Literal.string(node.this.name)
+        if isinstance(node, exp.Column):
+            name = columns.get(folded(node.name))
+            if name is not None:
+                return exp.column(exp.to_identifier(name, quoted=True))
+            if dialect == "sqlite" and node.this.quoted:  # a text, to SQLite
+                return exp.Literal.string(node.name)
+        return node
+
+    made = condition.transform(change)
+    named = [node.name for node in made.find_all(exp.Column)]
+    listed = all(not node.args.get(part) for node in made.find_all(exp.In) for part in ("query", "unnest", "field"))
+    known = bool(named) and {*named} <= {*columns.values()} and listed
+    plain = known and all(isinstance(node, _PLAIN) and node.depth <= _DEEPEST for node in made.walk())
+    return made if plain else None
+
+
+def _computes(condition: exp.Expr) -> bool:
+    """Whether a condition says what a column is: no value that is drawn for it fits."""
+    return isinstance(condition, exp.EQ) and all(side.find(exp.Column) for side in (condition.left, condition.right))
+
+
+# --- meaning -------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _read(check: str) -> tuple[frozenset[str], Meaning]:
+    tree = sqlglot.parse_one(check)
+    return frozenset(column.name for column in tree.find_all(exp.Column)), _meaning(tree)
+
+
+def _meaning(node: exp.Expr) -> Meaning:
+    if isinstance(node, exp.Paren):
+        return _meaning(node.this)
+    if isinstance(node, exp.Column):
+        name = node.name
+        return lambda row: row[name]
+    if isinstance(node, (exp.Literal, exp.Null)):
+        constant = _constant(node) if isinstance(node, exp.Literal) else None
+        return lambda _: constant
+    if isinstance(node, exp.Neg):
+        number = _meaning(node.this)
+        return lambda row: -value if _are_numbers(value := number(row)) else None
+    if isinstance(node, exp.Not):
+        condition = _meaning(node.this)
+        return lambda row: None if (value := condition(row)) is None else not value
+    if isinstance(node, exp.Is):
+        mine, theirs = _meaning(node.this), _meaning(node.expression)
+        return lambda row: mine(row) == theirs(row)
+    if isinstance(node, exp.Between):
+        subject = _meaning(node.this)
+        ends = _compared(ge, subject, _meaning(node.args["low"])), _compared(le, subject, _meaning(node.args["high"]))
+        return _joined(ends, decides=False)
+    if isinstance(node, exp.In):
+        subject = _meaning(node.this)
+        return _joined([_compared(eq, subject, _meaning(one)) for one in node.expressions], decides=True)
+    left, right = _meaning(node.args["this"]), _meaning(node.args["expression"])
+    if isinstance(node, (exp.And, exp.Or)):
+        return _joined((left, right), decides=isinstance(node, exp.Or))
+    if type(node) in _COMPARED:
+        return _compared(_COMPARED[type(node)], left, right)
+    compute = _COMPUTED[type(node)]
+    return lambda row: compute(a, b) if _are_numbers(a := left(row), b := right(row)) else None
+
+
+def _constant(node: exp.Literal) -> int | float | str:
+    text = str(node.this)
+    return text if node.is_string else int(text) if text.isdigit() else float(text)
+
+
+def _compared(comparison: Callable[[Any, Any], bool], left: Meaning, right: Meaning) -> Meaning:
+    def compare(row: Mapping[str, Cell]) -> bool | None:
+        a, b = left(row), right(row)
+        return comparison(a, b) if _are_numbers(a, b) or (isinstance(a, str) and isinstance(b, str)) else None
+
+    return compare
+
+
+def _joined(parts: Sequence[Meaning], *, decides: bool) -> Meaning:
+    """OR, which one True decides, or AND, which one False decides."""
+
+    def join(row: Mapping[str, Cell]) -> bool | None:
+        found = [part(row) for part in parts]
+        if decides in found:
+            return decides
+        return None if None in found else not decides
+
+    return join
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, (int, float)) for value in values)

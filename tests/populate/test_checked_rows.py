@@ -1,0 +1,89 @@
+"""Instances keep what their database checks: the engine takes every row of theirs into the source's own tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agro_data.databases.catalog import find_databases
+from agro_data.populate.instances import instance_schema, instances, random_rows
+from agro_data.populate.schema import Rows
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import resolve
+
+TABLES = (
+    """CREATE TABLE film (id INTEGER PRIMARY KEY CHECK (id > 0), state {state}, stars INTEGER NOT NULL
+       CHECK (stars BETWEEN 1 AND 5), seen INTEGER NOT NULL CHECK (seen IN (0, 1)), begun DATE NOT NULL, ended DATE,
+       CHECK (ended >= begun))""",
+    """CREATE TABLE sequel (first INTEGER NOT NULL REFERENCES film (id), next INTEGER NOT NULL REFERENCES film (id),
+       gap INTEGER CHECK (gap > 0), PRIMARY KEY (first, next), CHECK (first <> next))""",
+)
+STATES = {"sqlite": "TEXT CHECK (state IN ('new', 'old'))", "duckdb": "ENUM ('new', 'old')"}
+FILMS = [
+    (n, ("new", "old")[n % 2], 1 + n % 5, n % 2, f"2020-01-{1 + n:02}", f"2021-01-{1 + n:02}") for n in range(1, 21)
+]
+SEQUELS = [(n, n + 1, n) for n in range(1, 20)]
+QUERIES = (
+    "SELECT state, COUNT(*) FROM film WHERE stars > 2 GROUP BY state",
+    "SELECT f.id FROM film f JOIN sequel s ON s.first = f.id WHERE f.seen = 1 AND s.gap > 3",
+    "SELECT begun FROM film WHERE ended < '2020-06-01' OR stars <> 7",
+    "SELECT AVG(stars) FROM film WHERE stars > (SELECT AVG(stars) FROM film)",
+    "SELECT id FROM film WHERE state <> 'gone'",
+)
+
+
+def connection_of(path: Path) -> closing[sqlite3.Connection] | closing[duckdb.DuckDBPyConnection]:
+    return closing(sqlite3.connect(path)) if path.suffix == ".sqlite" else closing(duckdb.connect(path))
+
+
+@pytest.fixture(params=["sqlite", "duckdb"])
+def films(request: pytest.FixtureRequest, tmp_path: Path) -> DatabaseProfile:
+    with connection_of(tmp_path / f"films.{request.param}") as connection:
+        for statement in TABLES:
+            connection.execute(statement.format(state=STATES[request.param]))
+        connection.executemany("INSERT INTO film VALUES (?, ?, ?, ?, ?, ?)", FILMS)
+        connection.executemany("INSERT INTO sequel VALUES (?, ?, ?)", SEQUELS)
+        connection.commit()
+    return profile_database(find_databases(tmp_path).databases[0])
+
+
+def made(profile: DatabaseProfile) -> Iterator[Rows]:
+    schema = instance_schema(profile)
+    for seed in range(4):
+        yield random_rows(schema, profile, seed, 20)
+    for query in QUERIES:
+        found = resolve(parse_select(query, profile.dialect), profile.dialect, profile.schema)
+        yield from islice(instances(found, schema, profile, seed=1), 8)
+
+
+def test_the_source_would_take_every_row(films: DatabaseProfile, tmp_path: Path) -> None:
+    counts = {"film": 0, "sequel": 0}
+    for number, rows in enumerate(made(films)):
+        with connection_of(tmp_path / f"made-{number}.{films.dialect}") as connection:
+            for statement in TABLES:
+                connection.execute(statement.format(state=STATES[films.dialect]))
+            for table in ("film", "sequel"):
+                lines = list(zip(*rows[table].values(), strict=True))
+                if lines:
+                    marks = ", ".join("?" for _ in lines[0])
+                    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", lines)
+                counts[table] += len(lines)
+    assert min(counts.values()) > 100
+
+
+def test_all_that_a_column_may_hold_is_met(films: DatabaseProfile) -> None:
+    met = {column: set[object]() for column in ("state", "stars", "seen")}
+    for rows in made(films):
+        for column, values in met.items():
+            values |= {*rows["film"][column]}
+    assert met["stars"] == {1, 2, 3, 4, 5}
+    assert met["seen"] == {0, 1}
+    assert {"new", "old"} <= met["state"] <= {"new", "old", None}
