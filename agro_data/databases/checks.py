@@ -25,6 +25,7 @@ _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.EQ: eq, exp.NEQ: ne, exp.LT: lt, exp.LTE: le, exp.GT: gt, exp.GTE: ge,
 }  # fmt: skip
 _COMPUTED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {exp.Add: add, exp.Sub: sub, exp.Mul: mul}
+_SIGNS = (("<", 0, 1), ("=", 0, 0), (">", 1, 0))
 _PLAIN = (
     *_COMPARED, *_COMPUTED, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Paren, exp.Neg, exp.Between, exp.In,
     exp.Is, exp.And, exp.Or, exp.Not,
@@ -63,6 +64,16 @@ def columns_of(check: str) -> frozenset[str]:
 def constants_of(check: str) -> tuple[Cell, ...]:
     """The numbers and texts that a condition writes."""
     return tuple(_constant(node) for node in sqlglot.parse_one(check).find_all(exp.Literal))
+
+
+def order_in(check: str) -> tuple[str, str, frozenset[str]] | None:
+    """Of a condition that compares two columns: these, and how the first may stand to the second, "<", "=" or ">"."""
+    tree = sqlglot.parse_one(check).unnest()
+    compare = _COMPARED.get(type(tree))
+    sides = [tree.args[side].unnest() for side in ("this", "expression")] if compare is not None else []
+    if compare is None or not all(isinstance(side, exp.Column) for side in sides):
+        return None
+    return sides[0].name, sides[1].name, frozenset(sign for sign, a, b in _SIGNS if compare(a, b))
 
 
 def allows(check: str, row: Mapping[str, Cell]) -> bool:

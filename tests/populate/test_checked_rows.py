@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +13,9 @@ import duckdb
 import pytest
 
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances, random_rows
+from agro_data.populate.instances.balance import balance
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
@@ -87,3 +90,17 @@ def test_all_that_a_column_may_hold_is_met(films: DatabaseProfile) -> None:
     assert met["stars"] == {1, 2, 3, 4, 5}
     assert met["seen"] == {0, 1}
     assert {"new", "old"} <= met["state"] <= {"new", "old", None}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mean_is_met_where_few_numbers_may_stand(seed: int) -> None:
+    """One rating of forty cannot move their mean to another."""
+    rng = random.Random(seed)
+    rows: list[dict[str, Cell]] = [{"stars": rng.choice((1, 2, 2, 5))} for _ in range(40)]
+    free = [{"stars"} if number % 2 else set[str]() for number in range(40)]
+    fixed = [row["stars"] for row in rows[::2]]
+    balance(rows, "stars", lambda number: 1 <= number <= 5, free, rng)
+    stars = [row["stars"] for row in rows]
+    assert all(isinstance(number, int) and 1 <= number <= 5 for number in stars)
+    assert stars[::2] == fixed
+    assert sum(map(int, map(str, stars))) / 40 in stars

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from agro_data.databases.types import Cell
 
@@ -20,7 +20,7 @@ def balance(
     free: Sequence[Set[str]],
     rng: random.Random,
 ) -> None:
-    """Change one number of `column` so that the mean of all is the number of another row.
+    """Change one number of `column`, or several where one cannot do it, so that the mean of all is the number of a row.
 
     Only where the column is among a row's `free` ones and `may` allows the number. Nothing is changed where sums would
     not be exact (binary fractions finer than quarters), so that the order of the rows cannot decide.
@@ -32,15 +32,47 @@ def balance(
     values |= {n: round(4 * values[n]) / 4 for n in loose}
     if len(numbered) < 3 or any(not (4 * value).is_integer() or abs(value) > 2**40 for value in values.values()):
         return
+
+    def fits(number: float) -> bool:
+        return may(int(number) if whole else number)
+
+    order = rng.sample(loose, len(loose))
+    changed = _by_one(values, order, fits) or _by_several(values, order, fits)
+    if changed:
+        values |= changed
+        for n in loose:
+            rows[n][column] = int(values[n]) if whole else values[n]
+
+
+def _by_one(values: Mapping[int, float], order: Sequence[int], fits: Callable[[float], bool]) -> dict[int, float]:
+    """A row and its number that makes the mean the number of another row."""
     low, high, total = min(values.values()), max(values.values()), sum(values.values())
-    mean, span = total / len(values), max(values.values()) - min(values.values())
-    for n in rng.sample(loose, len(loose)):
-        others = {value for other, value in values.items() if other != n}
-        for target in sorted(others, key=lambda value: (abs(value - mean), value))[:_TARGETS]:
+    span = high - low
+    for n in order:
+        for target in _nearest({value for other, value in values.items() if other != n}, total / len(values)):
             number = target * len(values) - (total - values[n])
             near = (0 if low >= 0 else low - span) <= number <= high + span
-            if near and number != values[n] and may(int(number) if whole else number):
-                values[n] = number
-                for changed in loose:
-                    rows[changed][column] = int(values[changed]) if whole else values[changed]
-                return
+            if near and number != values[n] and fits(number):
+                return {n: number}
+    return {}
+
+
+def _by_several(values: Mapping[int, float], order: Sequence[int], fits: Callable[[float], bool]) -> dict[int, float]:
+    """Rows and their numbers, none beyond those that are there, that make the mean the number of some row: where few
+    numbers may stand, as of a rating, one is not enough.
+    """
+    low, high, total = min(values.values()), max(values.values()), sum(values.values())
+    for target in _nearest({*values.values()}, total / len(values)):
+        missing, changed = target * len(values) - total, dict[int, float]()
+        for n in order:
+            number = min(max(values[n] + missing, low), high)
+            if number != values[n] and fits(number):
+                changed[n] = number
+                missing -= number - values[n]
+        if not missing and target in {**values, **changed}.values():
+            return changed
+    return {}
+
+
+def _nearest(numbers: Set[float], mean: float) -> list[float]:
+    return sorted(numbers, key=lambda number: (abs(number - mean), number))[:_TARGETS]

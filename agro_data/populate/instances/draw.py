@@ -97,6 +97,8 @@ class Draws:
             seen = dict.fromkeys(fit(value, spec) for value in (*observed(profile), *listed))
             known = list(filter(may, seen))
             found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
+            shunned = self._focus.shunned.get(place, ())
+            found.pool = [value for value in found.pool if value not in shunned] or found.pool
             if name in self._schema.by_name[table].primary_key:
                 found.number = rng.choice((0, 0, rng.randrange(_START)))
             self._columns[place] = found

@@ -42,7 +42,8 @@ def instances(
     apart = replace(focus, ordered=focus.ordered | group_keys)
     for number in count():
         if number == 3:  # what does a query say that finds nothing?
-            yield compose(schema, profile, {}, [_noise(found, schema, stream(seed, "few"), inside=1)], seed, Focus())
+            few = _noise(found, schema, stream(seed, "few"), inside=2)
+            yield compose(schema, profile, {}, [few], seed, Focus(shunned=focus.literals))
             continue
         chosen = seed_of(seed, "instance", number)
         rng = stream(chosen, "recipe")

@@ -1,20 +1,23 @@
-"""Conditions on one column as the values that meet them, of those that its table's checks allow.
+"""Conditions as the values that meet them, of those that the checks of a table allow.
 
-Where `stars` is checked to be between 1 and 5, `stars >= 5` is `stars = 5`, and where `paid` is checked to be 0 or 1,
-`paid <> 0` is `paid = 1`.
+Where `stars` is checked to be between 1 and 5, `stars >= 5` is `stars = 5`, where `paid` is checked to be 0 or 1,
+`paid <> 0` is `paid = 1`, and where no row ends before it begins, `ends > begins` is `ends <> begins`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby, pairwise
 from operator import eq, le, lt, ne
 from typing import Any
 
-from agro_data.databases.checks import allows, constants_of
+from agro_data.databases.checks import allows, constants_of, order_in
+from agro_data.databases.quoting import folded
+from agro_data.databases.types import Dialect
 from agro_data.profiling.profile import Kind
 from agro_data.verify.proofs.facts import Known
 from agro_data.verify.proofs.terms import (
@@ -30,6 +33,12 @@ from agro_data.verify.proofs.terms import (
 )
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le}
+
+_ORDERS: dict[str, frozenset[str]] = {
+    "=": frozenset("="), "<>": frozenset("<>"), "<": frozenset("<"), "<=": frozenset("<="),
+}  # fmt: skip
+_LIKES = (("fn", "Like"), ("fn", "ILike"))
+_TURNED = {"<": ">", "=": "=", ">": "<"}
 
 Value = Fraction | str
 Truth = Callable[[Value | None], bool | None]
@@ -59,8 +68,10 @@ def within_checks(select: Select, known: Known, fired: set[str]) -> Select:
         said: dict[Term, list[Term]] = {}
         for term in terms:
             columns = columns_in((term,))
-            alone = len(columns) == 1 and not any(True for _ in queries_in(term))
-            (said.setdefault(next(iter(columns)), []) if alone else made).append(term)
+            if len(columns) == 1 and not any(True for _ in queries_in(term)):
+                said.setdefault(next(iter(columns)), []).append(term)
+            else:
+                made += _ordered(term, known) or [term]
         for column, about in said.items():
             values = _values(about, column, known)
             made += about if values is None else values
@@ -91,7 +102,7 @@ def _values(terms: Sequence[Term], column: Term, known: Known) -> list[Term] | N
     if spec is None or not checks or spec.collation:
         return None
     try:
-        meanings = [_meaning(term, column) for term in terms]
+        meanings = [_meaning(term, column, known.dialect) for term in terms]
         constants = {value for term in terms for value in _constants(term, column)}
         constants |= {c if isinstance(c, str) else Fraction(str(c)) for check in checks for c in constants_of(check)}
 
@@ -111,6 +122,26 @@ def _values(terms: Sequence[Term], column: Term, known: Known) -> list[Term] | N
     if unknown:
         return [] if found == [_known(column)] else [combined("or", [*found, ("isnull", column)])]
     return [combined("or", found)]
+
+
+def _ordered(term: Term, known: Known) -> list[Term] | None:
+    """A comparison of two columns of one row as the order that is left to it; None where it is left as it is."""
+    one, other = term[1:] if term[0] in _ORDERS and len(term) == 3 else (term, term)
+    two = one != other and one[0] == "col" and other[0] == "col" and one[1] == other[1]
+    if not two or not known.interchangeable(one, other):
+        return None
+    may = {*"<=>"}
+    for order in filter(None, map(order_in, known.checks_of(one, other))):
+        first, _, signs = order
+        may &= signs if folded(first) == one[2] else {_TURNED[sign] for sign in signs}
+    met = frozenset(_ORDERS[term[0]] & may)
+    if len(may) == len(_TURNED) or not met:
+        return None
+    if met == may:
+        return [_known(one), _known(other)]
+    low, high = (one, other) if ">" not in met else (other, one)
+    word = next(word for word, signs in _ORDERS.items() if signs in (met, {_TURNED[sign] for sign in met}))
+    return [(word, *(sorted((one, other), key=repr) if word in ("=", "<>") else (low, high)))]
 
 
 def _met(
@@ -171,15 +202,17 @@ def _cells(points: Sequence[Fraction], *, whole: bool) -> list[_Cell]:
     return made
 
 
-def _meaning(term: Term, column: Term) -> Truth:
+def _meaning(term: Term, column: Term, dialect: Dialect) -> Truth:
     """Whether a value of the column meets a condition."""
     word = term[0]
     if word in ("and", "or"):
-        parts = [_meaning(part, column) for part in term[1]]
+        parts = [_meaning(part, column, dialect) for part in term[1]]
         return lambda value: _joined([part(value) for part in parts], word == "or")
     if word == "not":
-        inner = _meaning(term[1], column)
+        inner = _meaning(term[1], column, dialect)
         return lambda value: None if (found := inner(value)) is None else not found
+    if term[:2] in _LIKES:
+        return _like(dict(term[2]), column, caseless=term[1] == "ILike" or dialect == "sqlite")
     if word == "isnull" and term[1] == column:
         return lambda value: value is None
     if term == column:
@@ -198,6 +231,22 @@ def _meaning(term: Term, column: Term) -> Truth:
 
         return meets
     raise _NotAboutValues
+
+
+def _like(slots: Mapping[str, Any], column: Term, *, caseless: bool) -> Truth:
+    """Whether a text is like a pattern."""
+    pattern = slots.get("expression", ())
+    if {*slots} != {"this", "expression"} or slots["this"] != column or pattern[:2] != ("lit", "text"):
+        raise _NotAboutValues
+    form = "".join({"%": ".*", "_": "."}.get(letter, re.escape(letter)) for letter in pattern[2])
+    like = re.compile(form, re.DOTALL | (re.IGNORECASE | re.ASCII if caseless else 0))
+
+    def meets(value: Value | None) -> bool | None:
+        if isinstance(value, Fraction):
+            raise _NotAboutValues
+        return None if value is None else like.fullmatch(value) is not None
+
+    return meets
 
 
 def _is_true(value: Value | None) -> bool | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from agro_data.databases.checks import columns_of
 from agro_data.databases.quoting import folded
+from agro_data.databases.types import Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
@@ -32,8 +33,9 @@ class Closure:
 class Known:
     """The schema as the aliases of one query see it."""
 
-    def __init__(self, schema: Schema, query: Query) -> None:
+    def __init__(self, schema: Schema, query: Query, dialect: Dialect) -> None:
         self.schema = schema
+        self.dialect = dialect
         self.tables = {folded(table.name): table for table in schema.tables}
         self.table_of = tables_of(query)
         self._leaving: dict[str, list[ForeignKey]] = {}
@@ -62,11 +64,12 @@ class Known:
         columns = table.columns if table is not None else ()
         return next((spec for spec in columns if folded(spec.name) == column[2]), None)
 
-    def checks_of(self, column: Term) -> list[str]:
-        """What its table checks of a column alone."""
-        table = self.tables.get(folded(self.table_of.get(column[1], "")))
+    def checks_of(self, *columns: Term) -> list[str]:
+        """What its table checks of these columns of one source and no others."""
+        table = self.tables.get(folded(self.table_of.get(columns[0][1], "")))
         checks = table.checks if table is not None else ()
-        return [check for check in checks if {*map(folded, columns_of(check))} == {column[2]}]
+        names = {column[2] for column in columns}
+        return [check for check in checks if {*map(folded, columns_of(check))} == names]
 
     def interchangeable(self, one: Term, other: Term) -> bool:
         """Whether equal values of both columns are identical ones."""

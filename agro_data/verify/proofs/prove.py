@@ -84,7 +84,7 @@ def _form(sql: str, dialect: Dialect, schema: Schema, rules: bool, ordered: bool
         query = _read(sql, dialect, schema)
         if not rules:
             return shown(query), frozenset()
-        normaliser = Normaliser(schema, query)
+        normaliser = Normaliser(schema, query, dialect)
         text = normaliser.shown(normaliser.query(query, repeats=True, ordered=ordered))
         return text, frozenset(normaliser.fired)
     except (NotUnderstood, SqlRefused, RecursionError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
 from agro_data.verify.proofs.allowed import within_checks
 from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, simplified, without_case
@@ -42,8 +43,8 @@ _ROUNDS = 8
 class Normaliser:
     """Brings queries into normal form. `fired` names the rules that changed something."""
 
-    def __init__(self, schema: Schema, query: Query) -> None:
-        self.known = Known(schema, query)
+    def __init__(self, schema: Schema, query: Query, dialect: Dialect) -> None:
+        self.known = Known(schema, query, dialect)
         self.fired: set[str] = set()
 
     def shown(self, query: Query) -> str:
