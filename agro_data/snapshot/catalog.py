@@ -1,4 +1,4 @@
-"""A PostgreSQL server's catalog: columns, keys and comments of the tables that the role may read."""
+"""A PostgreSQL server's catalog: columns, keys, checks and comments of the tables that the role may read."""
 
 from __future__ import annotations
 
@@ -60,15 +60,27 @@ WHERE k.conrelid = ANY (%s) AND k.confrelid = ANY (%s) AND k.contype = 'f' AND k
 ORDER BY k.conrelid, k.conname
 """
 
+_LABELS = """
+SELECT a.attrelid, a.attname, array_agg(e.enumlabel::text ORDER BY e.enumsortorder)
+FROM pg_attribute a JOIN pg_enum e ON e.enumtypid = a.atttypid
+WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attrelid, a.attname
+"""
+_CHECKS = """
+SELECT conrelid, pg_get_constraintdef(oid) FROM pg_constraint
+WHERE conrelid = ANY (%s) AND contype = 'c' AND convalidated AND NOT connoinherit ORDER BY conrelid, conname
+"""
+
 
 @dataclass(frozen=True)
 class Column:
-    """`declared` is the type as PostgreSQL writes it; for a domain it is the type below all domains."""
+    """`declared` is the type as PostgreSQL writes it; for a domain it is the type below all domains. `labels`: those of
+    an enum, in its order."""
 
     name: str
     declared: str
     required: bool
     comment: str
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,8 @@ class Reference:
 @dataclass(frozen=True)
 class Table:
     """`part_of`: place of the table from which it inherits all its columns, and which gives its rows as well.
-    `filtered`: the role sees such rows as a policy lets it. `unreadable`: columns that it may not see."""
+    `filtered`: the role sees such rows as a policy lets it. `unreadable`: columns that it may not see. `checks`: its
+    CHECK constraints as the server writes them."""
 
     schema: str
     name: str
@@ -96,6 +109,7 @@ class Table:
     primary: tuple[str, ...]
     unique: tuple[tuple[str, ...], ...]
     references: tuple[Reference, ...]
+    checks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name if self.schema == "public" else f"{self.schema}.{self.name}"
@@ -112,11 +126,12 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
     oids = [oid for oid, *_ in found]
     place = {oid: number for number, oid in enumerate(oids)}
     parts = {oid: place[parent] for oid, parent in connection.execute(_PARTS, [oids, oids])}
+    labels = {(oid, name): tuple(found) for oid, name, found in connection.execute(_LABELS, [oids])}
     columns: dict[int, list[Column]] = defaultdict(list)
     unreadable: dict[int, list[str]] = defaultdict(list)
     for oid, name, required, declared, readable, comment in connection.execute(_COLUMNS, [oids]):
         if readable:
-            columns[oid].append(Column(name, declared, required, comment or ""))
+            columns[oid].append(Column(name, declared, required, comment or "", labels.get((oid, name), ())))
         else:
             unreadable[oid].append(name)
     keys: dict[int, list[tuple[bool, tuple[str, ...]]]] = defaultdict(list)
@@ -125,6 +140,9 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
     references: dict[int, list[Reference]] = defaultdict(list)
     for oid, parent, names, ref_names in connection.execute(_FOREIGN, [oids, oids]):
         references[oid].append(Reference(tuple(names), place[parent], tuple(ref_names)))
+    checks: dict[int, list[str]] = defaultdict(list)
+    for oid, definition in connection.execute(_CHECKS, [oids]):
+        checks[oid].append(definition)
     return [
         Table(
             schema=schema,
@@ -138,6 +156,7 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
             primary=next((names for primary, names in keys[oid] if primary), ()),
             unique=tuple(dict.fromkeys(names for primary, names in keys[oid] if not primary)),
             references=tuple(references[oid]),
+            checks=tuple(checks[oid]),
         )
         for oid, schema, name, kind, filtered, comment in found
     ]

@@ -195,8 +195,8 @@ def _sent(one: Planned, server: psycopg.Connection[Any], rows: Path) -> int:
 def _filled(
     wanted: Planned, done: Mapping[int, Planned], rows: Path, sent: int, file: duckdb.DuckDBPyConnection
 ) -> tuple[Planned, list[str]]:
-    """Make the table in the file and fill it, with as many of its keys as DuckDB takes; notes of those that it does
-    not."""
+    """Make the table in the file and fill it, with as many of its keys and checks as DuckDB takes; notes of those that
+    it does not."""
     tried = attempts(wanted, done)
     refused = ""
     for one in tried:
@@ -214,18 +214,25 @@ def _filled(
             break
     if not refused:
         return one, []
-    lost = "foreign keys are not declared but joins" if one.keys == tried[0].keys else "keys are not declared"
-    return one, [f"{one.table}: its {lost}, as DuckDB does not take them: {refused}"]
+    whole = tried[0]
+    lost = ["checks are not declared"] if one.checks != whole.checks else []
+    if one.keys != whole.keys:
+        lost += ["keys are not declared"]
+    elif one.declared != whole.declared:
+        lost += ["foreign keys are not declared but joins"]
+    return one, [f"{one.table}: its {' and its '.join(lost)}, as DuckDB does not take them: {refused}"]
 
 
 def _lines(one: Planned, done: Mapping[int, Planned]) -> Iterator[str]:
-    """Columns and keys as CREATE TABLE has them."""
+    """Columns, keys and checks as CREATE TABLE has them."""
     for column, kind in one.columns:
         yield f"{quoted(column.name)} {kind.duckdb}{' NOT NULL' if column.required else ''}"
     if one.primary:
         yield f"PRIMARY KEY ({_listed(one.primary)})"
     for names in one.unique:
         yield f"UNIQUE ({_listed(names)})"
+    for check in one.checks:
+        yield f"CHECK ({check})"
     for key in one.declared:
         parent = f"{done[key.table].place} ({_listed(key.ref_columns)})"
         yield f"FOREIGN KEY ({_listed(key.columns)}) REFERENCES {parent}"

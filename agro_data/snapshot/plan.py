@@ -9,6 +9,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.health import some
 from agro_data.databases.quoting import folded, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table
+from agro_data.snapshot.checks import conditions
 from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept
 from agro_data.snapshot.outcome import Snapshot
 
@@ -17,8 +18,8 @@ FILE = "agro_snapshot"  # by which the file that is being written is attached
 
 @dataclass(frozen=True)
 class Planned:
-    """A table to be copied: its columns with the kinds in which they are kept, its keys of these columns, and which of
-    those to other tables are declared; `references` name the columns in the order of the parent's own key."""
+    """A table to be copied: its columns with the kinds in which they are kept, its keys and checks of these columns,
+    and which keys to other tables are declared; `references` name the columns in the order of the parent's own key."""
 
     table: Table
     columns: tuple[tuple[Column, Kind], ...]
@@ -26,6 +27,7 @@ class Planned:
     unique: tuple[tuple[str, ...], ...] = ()
     references: tuple[Reference, ...] = ()
     declared: tuple[Reference, ...] = ()
+    checks: tuple[str, ...] = ()
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -106,7 +108,8 @@ def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
         if columns := _kept_columns(table, made):
             bare = Planned(table, columns)
             primary = table.primary if bare.has(table.primary) else ()
-            found[place] = replace(bare, primary=primary, unique=tuple(filter(bare.has, table.unique)))
+            unique = tuple(filter(bare.has, table.unique))
+            found[place] = replace(bare, primary=primary, unique=unique, checks=conditions(table, [*bare.types]))
         else:
             made.lost.append(f"{table}: none of its columns can be copied")
     return {place: replace(one, references=_references(one, found)) for place, one in found.items()}
@@ -149,9 +152,10 @@ def _in_order_of(key: Reference, keys: Sequence[tuple[str, ...]]) -> Reference:
 
 
 def attempts(one: Planned, done: Mapping[int, Planned]) -> list[Planned]:
-    """The table with all its keys, without those to other tables, and without any: one that holds on the server may not
-    in DuckDB, as of texts without case, or of rows that the role sees only some of."""
-    return [*dict.fromkeys((_with_references(one, done), one, replace(one, primary=(), unique=())))]
+    """The table with all its keys, without those to other tables, and without any, and each without its checks: what
+    holds on the server may not in DuckDB, as of texts without case, or of rows that the role sees only some of."""
+    keyed = (_with_references(one, done), one, replace(one, primary=(), unique=()))
+    return [*dict.fromkeys(tried for each in keyed for tried in (each, replace(each, checks=())))]
 
 
 def _with_references(one: Planned, done: Mapping[int, Planned]) -> Planned:
