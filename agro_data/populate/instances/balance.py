@@ -1,4 +1,4 @@
-"""Means that are met: a column whose average is one of its own values.
+"""Means that are met: a column whose average, or so many times it, is one of its own values.
 
 `x > (SELECT AVG(x) FROM t)` and `x >= ...` differ only in a row that lies at the average, and no row does by chance.
 """
@@ -12,6 +12,9 @@ from agro_data.databases.types import Cell
 
 _TARGETS = 5  # values nearest the mean that are tried
 
+Numbers = Mapping[int, float]
+"""The number of each row that has one."""
+
 
 def balance(
     rows: Sequence[dict[str, Cell]],
@@ -19,8 +22,10 @@ def balance(
     may: Callable[[float], bool],
     free: Sequence[Set[str]],
     rng: random.Random,
+    times: float = 1.0,
 ) -> None:
-    """Change one number of `column`, or several where one cannot do it, so that the mean of all is the number of a row.
+    """Change one number of `column`, or several where one cannot do it, so that `times` the mean of all is the number
+    of a row.
 
     Only where the column is among a row's `free` ones and `may` allows the number. Nothing is changed where sums would
     not be exact (binary fractions finer than quarters), so that the order of the rows cannot decide.
@@ -34,44 +39,49 @@ def balance(
         return
 
     def fits(number: float) -> bool:
-        return may(int(number) if whole else number)
+        return (number if whole else 4 * number).is_integer() and may(int(number) if whole else number)
 
     order = rng.sample(loose, len(loose))
-    changed = _by_one(values, order, fits) or _by_several(values, order, fits)
+    changed = _by_one(values, order, fits, times) or _by_several(values, order, fits, times)
     if changed:
         values |= changed
         for n in loose:
             rows[n][column] = int(values[n]) if whole else values[n]
 
 
-def _by_one(values: Mapping[int, float], order: Sequence[int], fits: Callable[[float], bool]) -> dict[int, float]:
-    """A row and its number that makes the mean the number of another row."""
+def _by_one(values: Numbers, order: Sequence[int], fits: Callable[[float], bool], times: float) -> dict[int, float]:
+    """A row and its number that makes so many times the mean the number of another row."""
     low, high, total = min(values.values()), max(values.values()), sum(values.values())
     span = high - low
     for n in order:
-        for target in _nearest({value for other, value in values.items() if other != n}, total / len(values)):
-            number = target * len(values) - (total - values[n])
+        for target in _nearest({value for other, value in values.items() if other != n}, times * total / len(values)):
+            number = target / times * len(values) - (total - values[n])
             near = (0 if low >= 0 else low - span) <= number <= high + span
-            if near and number != values[n] and fits(number):
+            if near and number != values[n] and fits(number) and _met(values, {n: number}, times):
                 return {n: number}
     return {}
 
 
-def _by_several(values: Mapping[int, float], order: Sequence[int], fits: Callable[[float], bool]) -> dict[int, float]:
-    """Rows and their numbers, none beyond those that are there, that make the mean the number of some row: where few
-    numbers may stand, as of a rating, one is not enough.
+def _by_several(values: Numbers, order: Sequence[int], fits: Callable[[float], bool], times: float) -> dict[int, float]:
+    """Rows and their numbers, none beyond those that are there, that make so many times the mean the number of some
+    row: where few numbers may stand, as of a rating, one is not enough.
     """
     low, high, total = min(values.values()), max(values.values()), sum(values.values())
-    for target in _nearest({*values.values()}, total / len(values)):
-        missing, changed = target * len(values) - total, dict[int, float]()
+    for target in _nearest({*values.values()}, times * total / len(values)):
+        missing, changed = target / times * len(values) - total, dict[int, float]()
         for n in order:
             number = min(max(values[n] + missing, low), high)
             if number != values[n] and fits(number):
                 changed[n] = number
                 missing -= number - values[n]
-        if not missing and target in {**values, **changed}.values():
+        if changed and _met(values, changed, times):
             return changed
     return {}
+
+
+def _met(values: Numbers, changed: Numbers, times: float) -> bool:
+    made = {**values, **changed}.values()
+    return times * (sum(made) / len(made)) in made
 
 
 def _nearest(numbers: Set[float], mean: float) -> list[float]:

@@ -289,8 +289,10 @@ class _Composer:
         for column in spec.columns:
             place = (spec.name, column.name)
             loose = place not in self.key_columns and column.name not in paired
-            if place in self.draws.focus.averaged and loose and self.rng.random() < BALANCED:
-                balance(out, column.name, partial(self._may, place, out), free, self.rng)
+            times = sorted(often for asked, often in self.draws.focus.averaged if asked == place)
+            if times and loose and self.rng.random() < BALANCED:
+                often = times[0] if len(times) == 1 else self.rng.choice(times)
+                balance(out, column.name, partial(self._may, place, out), free, self.rng, often)
         return out
 
     def _may(self, place: Place, rows: Sequence[Partial], number: float) -> bool:

@@ -76,14 +76,29 @@ def _written(found: Resolution, column: exp.Expr) -> Iterator[Cell]:
         yield from map(literal, values)
 
 
-def _averaged(found: Resolution) -> Iterator[Place]:
-    """Columns whose mean over a whole table a subquery takes."""
+def _averaged(found: Resolution) -> Iterator[tuple[Place, float]]:
+    """Columns whose mean over a whole table a subquery takes, and how many times that the query asks for."""
     for node in found.tree.find_all(exp.Avg):
         select = node.parent_select
         if not isinstance(select, exp.Select) or select is found.tree or not isinstance(node.this, exp.Column):
             continue
         if not any(select.args.get(clause) for clause in ("where", "group", "joins", "limit")):
-            yield from places_of(found, node.this)
+            yield from ((place, _times(node)) for place in places_of(found, node.this))
+
+
+def _times(mean: exp.Expr) -> float:
+    """The constant by which a mean is multiplied before it is compared: 1.5 in `x > 1.5 * (SELECT AVG(x) FROM t)`."""
+    times, node = 1.0, mean
+    while isinstance(node.parent, (exp.Paren, exp.Subquery, exp.Select, exp.Mul, exp.Div, exp.Alias)):
+        outer = node.parent
+        if isinstance(outer, (exp.Mul, exp.Div)):
+            other = outer.expression if outer.this is node else outer.this
+            number = float(other.this) if isinstance(other, exp.Literal) and other.is_number else 0.0
+            if not number or (isinstance(outer, exp.Div) and other is outer.this):
+                return 1.0
+            times = times * number if isinstance(outer, exp.Mul) else times / number
+        node = outer
+    return times
 
 
 def _viewed(node: exp.Expr) -> list[Cell] | None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from agro_data.databases.quoting import folded
-from agro_data.verify.proofs.facts import Facts, Known, equated
+from agro_data.verify.proofs.facts import Facts, Known, carried, equated
 from agro_data.verify.proofs.terms import (
     Select,
     Term,
+    aggregates_of,
     columns_in,
     combined,
     conjuncts,
     lowered,
     mapped,
+    outside_aggregates,
     rebuilt,
     terms_of,
     totalled,
+    windowed,
 )
 
 _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
+ZERO: Term = ("lit", "number", "0")
 ONE: Term = ("lit", "number", "1")
 ROW_NUMBER: Term = ("fn", "RowNumber", ())
 _COMPARISONS = ("=", "<>", "<", "<=")
@@ -89,7 +94,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         if guard and Facts(known, others).never_null(test[1]):
             fired.add("not_null")
             continue
-        counted = rebuilt(_of_a_rank(term, select, fired), partners)
+        if guard and _adds_to_none(select, test[1]):
+            fired.add("null_ignored")
+            continue
+        counted = rebuilt(_from_zero(_of_a_rank(term, select, fired), fired), partners)
         if counted != term:
             where.append(counted)
             continue
@@ -118,6 +126,14 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         having=conjuncts(_of_a_group(rebuilt(term, shown), facts, fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, shown)) for key in select.order),
     )
+
+
+def _adds_to_none(select: Select, column: Term) -> bool:
+    """Whether all that is shown are totals to which a row with NULL in the column adds nothing."""
+    totals, shown = list(aggregates_of(select)), (*select.outputs, *select.having)
+    alone = bool(totals) and totalled(select) and not windowed(select)
+    beside = any(part[0] == "col" for term in shown for part in outside_aggregates(term))
+    return alone and not beside and all(t[3] is not None and column in carried(t[3]) for t in totals)
 
 
 def _counted_case(term: Term, facts: Facts, fired: set[str]) -> Term | None:
@@ -180,7 +196,34 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
         if same is not None:
             fired.add("from_one")
             return same
+    return _from_zero(term, fired)
+
+
+def _from_zero(term: Term, fired: set[str]) -> Term:
+    """What a comparison with 0 or 1 says of a count, which is never below 0."""
+    for count in term[1:] if term[0] in _COMPARISONS else ():
+        if not _is_count(count):
+            continue
+        none = ("=", *sorted((count, ZERO), key=repr))
+        same = {
+            ("<=", count, ZERO): none,
+            ("<", count, ONE): none,
+            ("<=", ONE, count): ("<", ZERO, count),
+            ("<>", *sorted((count, ZERO), key=repr)): ("<", ZERO, count),
+        }.get(term)
+        if same is not None:
+            fired.add("from_zero")
+            return same
     return term
+
+
+def _is_count(term: Term) -> bool:
+    """Whether a term is a count of rows or values, also by a query of its own."""
+    inner = term[1] if term[0] == "scalar" else None
+    if not isinstance(inner, Select):
+        return term[:2] == ("agg", "count")
+    cut = inner.limit is not None or inner.offset is not None
+    return totalled(inner) and not inner.having and not cut and inner.outputs[0][:2] == ("agg", "count")
 
 
 def _of_a_rank(term: Term, select: Select, fired: set[str]) -> Term:
@@ -220,17 +263,24 @@ def first_ranks(select: Select, fired: set[str]) -> Select:
 
 
 def ranks_without_ties(select: Select, known: Known, fired: set[str]) -> Select:
-    """RANK and DENSE_RANK of rows that the order tells apart are ROW_NUMBER."""
+    """RANK and DENSE_RANK of rows that the order tells apart are ROW_NUMBER; keys of a window's order behind those that
+    do so.
+    """
     facts = Facts(known, select)
 
     def change(term: Term) -> Term | None:
         slots = dict(term[2]) if term[:2] == ("fn", "Window") else {}
-        ranked = slots.get("this", ())[:2] in (("fn", "Rank"), ("fn", "DenseRank")) and "order" in slots
-        keys = [dict(key[2])["this"] for key in dict(slots["order"][2])["expressions"]] if ranked else []
-        if not ranked or not facts.identify((*slots.get("partition_by", ()), *keys)):
+        ordered = dict(slots["order"][2])["expressions"] if "order" in slots else ()
+        keys = [dict(key[2])["this"] for key in ordered]
+        parts = slots.get("partition_by", ())
+        enough = next((n for n in range(1, len(keys) + 1) if facts.identify((*parts, *keys[:n]))), None)
+        ranked = slots.get("this", ())[:2] in (("fn", "Rank"), ("fn", "DenseRank"))
+        if enough is None or (enough == len(keys) and not ranked):
             return None
         fired.add("key")
-        return (*term[:2], tuple((slot, ROW_NUMBER if slot == "this" else value) for slot, value in term[2]))
+        slots["order"] = (*slots["order"][:2], (("expressions", ordered[:enough]),))
+        slots["this"] = ROW_NUMBER if ranked else slots["this"]
+        return (*term[:2], tuple((slot, slots[slot]) for slot, _ in term[2]))
 
     return replace(
         select,
@@ -254,13 +304,22 @@ def _extreme(term: Term, facts: Facts) -> Term:
         _, aggregate, _, argument = inner.outputs[0]
         source = inner.sources[0]
         own = argument is not None and argument == ("col", source.alias, column[2]) and source.table
-        own = own and all(_agrees(part, {source.alias, column[1]}) for part in inner.where)
+        alike = [rebuilt(part, _renaming(source.alias, column[1])) for part in inner.where]
+        asked = facts.select.where
+        own = own and all(
+            _agrees(part, {source.alias, column[1]}) or mine in asked
+            for part, mine in zip(inner.where, alike, strict=True)
+        )
         if aggregate != name or not own or facts.known.table_of.get(column[1]) != source.table:
             continue
         if term[0] == "<>":
             return ("<", column, bound) if name == "max" else ("<", bound, column)
         return ("=", *sorted((column, bound), key=repr))
     return term
+
+
+def _renaming(alias: str, other: str) -> Callable[[Term], Term | None]:
+    return lambda term: ("col", other, term[2]) if term[:2] == ("col", alias) else None
 
 
 def _agrees(term: Term, aliases: set[str]) -> bool:

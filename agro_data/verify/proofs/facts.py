@@ -15,7 +15,9 @@ from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in,
 _CARRYING = frozenset((
     "Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Round", "Cast", "Lower", "Upper", "Length", "Trim",
     "Substring", "DPipe", "TimeToStr", "TsOrDsToTimestamp", "TsOrDsToDate", "Date", "Extract", "Year", "Month", "Day",
+    "DateDiff",
 ))  # fmt: skip
+_OF_DATES = frozenset(("julianday", "date", "datetime", "time", "unixepoch"))  # SQLite's, that sqlglot has no class for
 _OPERANDS = frozenset(("left", "right", "this", "expression"))
 
 
@@ -199,6 +201,9 @@ class Facts:
         if spec is None:
             return self._group(source, columns)
         if source.left:
+            never = {folded(c.name) for c in spec.columns if not c.nullable}
+            if any(("isnull", ("col", source.alias, name)) in self.select.where for name in never):
+                return True  # there is no partner
             partner = known is not None and known[1] == source.alias and known in columns  # others do not count
             asked = {c for c in columns_in(source.on) if c[1] in self.sources and c[1] != source.alias}
             if not partner and not asked <= columns:
@@ -281,6 +286,9 @@ def operands(term: Term) -> Iterator[Term]:
         for slot, value in term[2]:
             if slot in _OPERANDS:
                 yield from operands(value)
+    if term[:2] == ("fn", "Anonymous") and dict(term[2])["this"] in _OF_DATES:
+        for value in dict(term[2]).get("expressions", ()):
+            yield from operands(value)
 
 
 def carried(term: Term) -> set[Term]:

@@ -15,6 +15,7 @@ from agro_data.verify.proofs.terms import (
     columns_in,
     conjuncts,
     outside_aggregates,
+    rebuilt,
     substituted,
     terms_of,
     totalled,
@@ -286,6 +287,34 @@ def _without_partners(select: Select, source: From, facts: Facts, repeats: bool,
                 fired.update(("foreign_key", "set"))
                 return rest
     return None
+
+
+def either_way(select: Select, known: Known, fired: set[str]) -> Select:
+    """`a.id < b.id` as `a.id <> b.id`, where a and b are two uses of a table that may change places in all else, and
+    repetition is not seen.
+    """
+    if not select.distinct or select.limit is not None or select.group is not None or aggregated(select):
+        return select
+    facts = Facts(known, select)
+    for term in select.where:
+        one, other = term[1:] if term[0] == "<" else (term, term)
+        same = one[0] == other[0] == "col" and one[2] == other[2] and one[1] != other[1]
+        tables = [known.table_of.get(column[1], "") for column in (one, other)] if same else ["", ""]
+        if not tables[0] or tables[0] != tables[1] or not {one[1], other[1]} <= {*facts.sources}:
+            continue
+        names = {one[1]: other[1], other[1]: one[1]}
+
+        def change(part: Term, names: dict[str, str] = names) -> Term | None:
+            return ("col", names[part[1]], part[2]) if part[0] == "col" and part[1] in names else None
+
+        rest = tuple(part for part in select.where if part is not term)
+        shown = (*select.outputs, *(key.term for key in select.order))
+        told = all((turned := rebuilt(part, change)) == part or facts.equal(turned, part) for part in shown)
+        free = not any(source.left or source.query is not None for source in select.sources)
+        if told and free and conjuncts(rebuilt(part, change) for part in rest) == conjuncts(rest):
+            fired.add("set")
+            return replace(select, where=conjuncts((*rest, ("<>", *sorted((one, other), key=repr)))))
+    return select
 
 
 def _without_parent(select: Select, source: From, facts: Facts, fired: set[str]) -> Select | None:

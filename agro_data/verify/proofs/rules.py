@@ -11,6 +11,7 @@ from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, 
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
 from agro_data.verify.proofs.joins import (
+    either_way,
     fewer_partners,
     fewer_sources,
     flattened,
@@ -145,7 +146,7 @@ class Normaliser:
             select = simplified(within_checks(select, self.known, self.fired), self.known, self.fired)
             select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
-                select = fewer_sources(select, repeats, self.known, self.fired)
+                select = either_way(fewer_sources(select, repeats, self.known, self.fired), self.known, self.fired)
                 select = grouped(select, self.known, self.fired)
                 select = few_rows(select, self.known, self.fired)
             else:
