@@ -66,6 +66,7 @@ def constants_of(check: str) -> tuple[Cell, ...]:
     return tuple(_constant(node) for node in sqlglot.parse_one(check).find_all(exp.Literal))
 
 
+@lru_cache(maxsize=4096)
 def order_in(check: str) -> tuple[str, str, frozenset[str]] | None:
     """Of a condition that compares two columns: these, and how the first may stand to the second, "<", "=" or ">"."""
     tree = sqlglot.parse_one(check).unnest()

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
-from agro_data.databases.checks import allows, columns_of
+from agro_data.databases.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
-from agro_data.populate.instances.values import fit
+from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 
@@ -28,6 +28,7 @@ Merged = tuple[Partial, Sequence[Partial]]
 """A row, and those of which it was made."""
 Held = dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]]
 """The values that the rows of a table have in some of its columns."""
+SELDOM, MOSTLY = 0.1, 0.6  # share of references that are NULL where they may be
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
@@ -325,6 +326,8 @@ class _Composer:
                     row[column.name] = self.draws.new((spec.name, column.name))
                 else:
                     row[column.name] = self._cell(spec, column.name, waiting)
+            if number >= FEW:
+                self._put_in_order(spec, row, {*given, *drawn, *waiting})
             values = [(key, _key(row, key)) for key in free_keys]
             if _meets(spec, row) and all(value is None or value not in taken[key] for key, value in values):
                 for unique, value in values:
@@ -333,12 +336,30 @@ class _Composer:
                 return row
         return None
 
+    def _put_in_order(self, spec: TableSpec, row: Partial, fixed: Set[str]) -> None:
+        """Values for columns that are not `fixed` beside those that their order is checked with: of a day that lies
+        beyond all others no drawn one is the end.
+        """
+        for check in spec.checks:
+            order = order_in(check) if not allows(check, row) else None
+            for column, other in ((order[1], order[0]), order[:2]) if order is not None else ():
+                place, value = (spec.name, column), row[other]
+                if column in fixed or place in self.key_columns:
+                    continue
+                near = [fit(value, spec.by_name[column]), *above(value, spec.by_name[column])]
+                near += below(value, spec.by_name[column])
+                may = [v for v in near if self.draws.can_hold(place, v) and allows(check, {**row, column: v})]
+                if may:
+                    row[column] = self.rng.choice(may)
+                    break
+
     def _refer(self, spec: TableSpec, row: Partial, key: ForeignKey, pool: list[tuple[Cell, ...]]) -> bool:
         """Choose a parent for the columns of `key` that are free; False where no parent fits those that are not."""
         free = [column for column in key.columns if column not in row]
         if not free:
             return True
-        if all(spec.by_name[c].nullable for c in free) and self.rng.random() < 0.1:
+        rate = MOSTLY if self.draws.focus.alone else SELDOM
+        if all(spec.by_name[c].nullable for c in free) and self.rng.random() < rate:
             row.update(dict.fromkeys(free))
             return True
         given = [(place, row[c]) for place, c in enumerate(key.columns) if c in row]

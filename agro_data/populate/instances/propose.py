@@ -20,6 +20,9 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 
 _MANY_TABLES = 12
+_SPARSE = 4  # of so many instances, one has few rows
+_SHARE_OF_FEW = 0.12
+_ALONE = 0.5  # share of those in which rows seldom refer to others
 
 
 def instances(
@@ -40,6 +43,7 @@ def instances(
         place for scope in found.scopes for column in group_columns(found, scope) for place in places_of(found, column)
     }
     apart = replace(focus, ordered=focus.ordered | group_keys)
+    cramped = any(schema.by_name[table].checks for table in found.tables)
     for number in count():
         if number == 3:  # what does a query say that finds nothing?
             few = _noise(found, schema, stream(seed, "few"), inside=2)
@@ -48,6 +52,12 @@ def instances(
         chosen = seed_of(seed, "instance", number)
         rng = stream(chosen, "recipe")
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
+        if cramped and number % _SPARSE == 1:  # where few values may stand, many rows hold all of them
+            proposals = witnesses(found, schema, profile, chosen, against, _SHARE_OF_FEW)
+            rows = _noise(found, schema, rng, inside=0)
+            lonely = replace(focus, alone=rng.random() < _ALONE)
+            yield compose(schema, profile, {}, [*proposals, rows], chosen, lonely)
+            continue
         proposals = witnesses(found, schema, profile, chosen, against, share)
         if grouped and number % 3 < 2:
             proposals = [p for p in proposals if p.kind in ("group", "order", "absent")]
