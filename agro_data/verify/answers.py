@@ -10,6 +10,7 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
 from agro_data.populate.surrogate import is_text_instead
+from agro_data.sql.joined_on import joined_on
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import Schema
 from agro_data.verify.equivalence import strict
@@ -65,19 +66,20 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
     gate = check_statement(sql, dialect, schema)
     if not gate.ok or gate.names is None:
         raise Unreadable(gate.reason, gate.detail)
-    chance = chance_in(gate.names)
+    names = joined_on(gate.names, dialect, schema)
+    chance = chance_in(names)
     if chance is not None:
         raise Unreadable(chance.reason, chance.detail)
-    other = _held_otherwise(gate.names, dialect, schema)
+    other = _held_otherwise(names, dialect, schema)
     if other:
         raise Unreadable("held_otherwise", f"it computes with {other}, in whose place instances have text")
     return Gold(
         sql=sql,
-        names=gate.names,
-        asked=gate.names,
-        ordered=gate.names.ordered,
-        adds=any(_adds(node) for node in gate.names.tree.walk()),
-        probes=tuple(probes_of(gate.names, dialect, any_cut=True)),
+        names=names,
+        asked=names,
+        ordered=names.ordered,
+        adds=any(_adds(node) for node in names.tree.walk()),
+        probes=tuple(probes_of(names, dialect, any_cut=True)),
     )
 
 

@@ -40,6 +40,7 @@ from functools import lru_cache
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
+from agro_data.sql.joined_on import joined_on
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.proofs.reading import read
@@ -75,7 +76,8 @@ def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: S
 def _read(sql: str, dialect: Dialect, schema: Schema) -> Query:
     columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
     columns |= {view.name: dict.fromkeys(view.columns, "") for view in schema.views}  # of which nothing else is known
-    return read(resolve(parse_select(sql, dialect), dialect, columns), dialect)
+    found = resolve(parse_select(sql, dialect), dialect, columns)
+    return read(joined_on(found, dialect, columns), dialect)
 
 
 @lru_cache(maxsize=4096)
