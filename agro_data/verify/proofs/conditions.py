@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agro_data.databases.quoting import folded
-from agro_data.verify.proofs.facts import Facts, Known, carried, equated
+from agro_data.verify.proofs.facts import Facts, Known, carried, equated, rejecting
 from agro_data.verify.proofs.terms import (
     Select,
     Term,
@@ -14,6 +14,7 @@ from agro_data.verify.proofs.terms import (
     columns_in,
     combined,
     conjuncts,
+    local,
     lowered,
     mapped,
     outside_aggregates,
@@ -70,6 +71,8 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             return _counted_case(term, facts, fired) or _told_by_partner(term, 3, facts, fired)
         if term[0] == "isnull":
             return _told_by_partner(term, 1, facts, fired)
+        if term[:2] == ("fn", "If"):
+            return _guarded(term, change, fired)
         given = _coalesced(term)
         if given is not None and facts.never_null(given):
             fired.add("not_null")
@@ -163,6 +166,21 @@ def _told_by_partner(term: Term, place: int, facts: Facts, fired: set[str]) -> T
     return (*term[:place], ("col", column[1], always[0]), *term[place + 1 :])
 
 
+def _guarded(term: Term, change: Callable[[Term], Term | None], fired: set[str]) -> Term | None:
+    """A branch of a CASE with `COALESCE(c, ...)` as c, where its condition is true of no row with NULL there."""
+    slots = dict(term[2])
+    never = rejecting(slots["this"])
+
+    def bare(part: Term) -> Term | None:
+        column = _coalesced(part)
+        return column if column in never else change(part)
+
+    made = {"this": rebuilt(slots["this"], change), "true": rebuilt(slots["true"], bare)}
+    if any(_coalesced(part) in never for part in local(slots["true"])):
+        fired.add("not_null")
+    return (*term[:2], tuple((slot, made.get(slot, value)) for slot, value in term[2]))
+
+
 def _coalesced(term: Term) -> Term | None:
     """The column of `COALESCE(column, ...)`."""
     if term[0] != "fn" or term[1] != "Coalesce":
@@ -188,6 +206,7 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
     """What a HAVING says of COUNT(*), or of how many values a column has that is never NULL: never below 1 where there
     is a GROUP BY.
     """
+    term = _mean_as_sum(term, fired)
     for count in term[1:] if facts.select.group and term[0] in _COMPARISONS else ():
         known = count[:2] == ("agg", "count") and (
             count[3] is None or (count[3][0] == "col" and facts.never_null(count[3]))
@@ -197,6 +216,17 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
             fired.add("from_one")
             return same
     return _from_zero(term, fired)
+
+
+def _mean_as_sum(term: Term, fired: set[str]) -> Term:
+    """A mean that is compared with 0 as the sum."""
+    if term[0] not in _COMPARISONS or ZERO not in term[1:]:
+        return term
+    sides = [("agg", "sum", *side[2:]) if side[:2] == ("agg", "avg") else side for side in term[1:]]
+    if sides == list(term[1:]):
+        return term
+    fired.add("from_zero")
+    return (term[0], *(sorted(sides, key=repr) if term[0] in ("=", "<>") else sides))
 
 
 def _from_zero(term: Term, fired: set[str]) -> Term:

@@ -185,6 +185,7 @@ class Facts:
             size = len(columns) + len(whole)
             for column in list(columns):
                 columns |= self.classes.get(column, set())
+            columns |= self._of_partner(columns, known)
             for alias, source in self.sources.items():
                 if alias not in whole and self._whole(source, columns, known):
                     whole.add(alias)
@@ -192,6 +193,13 @@ class Facts:
                 columns |= self._same_partner(source, columns, whole)
             if len(columns) + len(whole) == size:
                 return Closure(columns, whole, whole == set(self.sources))
+
+    def _of_partner(self, columns: set[Term], known: Term | None) -> set[Term]:
+        """What ON equates with `columns`, where a LEFT JOINed source has a row: others do not count for `known`."""
+        source = self.sources.get(known[1]) if known is not None and known in columns else None
+        pairs = [pair for term in source.on if (pair := equated(term)) is not None] if source and source.left else []
+        sides = [*pairs, *((theirs, mine) for mine, theirs in pairs)]
+        return {t for m, t in sides if m in columns and self.known.interchangeable(m, t)}
 
     def identify(self, outputs: Iterable[Term]) -> bool:
         return self.closure(outputs).everything

@@ -22,7 +22,7 @@ def shown(query: Query, merge: Merge | None = None, names: dict[str, str] | None
         if query.operation != "except":
             branches.sort()
         return f"({query.operation} {' | '.join(branches)} {_tail(query, _Words(names, {}, merge, depth))})"
-    own = {**names, **named(query, depth, names)}
+    own = {**names, **named(query, depth, names, merge)}
     members = _members(query, own, merge)
     same = {member: min(group) for group in members for member in group}
     words = _Words(own, same, merge, depth + 1)
@@ -81,18 +81,26 @@ def _merged(term: Term, merge: Merge | None) -> bool:
     return pair is not None and merge is not None and merge(*pair)
 
 
-def named(select: Select, depth: int, names: dict[str, str] | None = None) -> dict[str, str]:
-    """A name for every source that does not depend on the order of inner joins."""
+def named(
+    select: Select, depth: int, names: dict[str, str] | None = None, merge: Merge | None = None
+) -> dict[str, str]:
+    """A name for every source that does not depend on the order of inner joins, nor on which of two columns that stand
+    for each other is written.
+    """
     known = names or {}
+    tables = {source.alias: source.table for source in select.sources}
+    same = _classes(select, merge)
 
     def signature(source: From) -> str:
+        def called(column: Term) -> Term:
+            if column[1] in known:
+                return column
+            return ("col", "me" if column[1] == source.alias else tables.get(column[1], "?"), column[2])
+
         def change(term: Term) -> Term | None:
-            if term[0] != "col" or term[1] in known:
+            if term[0] != "col":
                 return None
-            if term[1] == source.alias:
-                return ("col", "me", term[2])
-            other = next((s for s in select.sources if s.alias == term[1]), None)
-            return ("col", other.table if other is not None else "?", term[2])
+            return ("same", *sorted(map(called, same[term]), key=repr)) if term in same else called(term)
 
         terms = [repr(rebuilt(term, change)) for term in (*select.outputs, *(k.term for k in select.order))]
         return repr(
@@ -104,12 +112,18 @@ def named(select: Select, depth: int, names: dict[str, str] | None = None) -> di
     return {source.alias: f"d{depth}n{place}" for place, source in enumerate(ranked)}
 
 
-def _members(select: Select, names: dict[str, str], merge: Merge | None) -> list[set[str]]:
-    classes: list[set[str]] = []
+def _classes(select: Select, merge: Merge | None) -> dict[Term, set[Term]]:
+    """The columns that stand for each other, by each of them."""
+    found: dict[Term, set[Term]] = {}
     for term in select.where:
         pair = equated(term)
         if pair is not None and _merged(term, merge):
-            both = {f"{names.get(column[1], column[1])}.{column[2]}" for column in pair}
-            joined = [members for members in classes if members & both]
-            classes = [members for members in classes if not members & both] + [both.union(*joined)]
-    return classes
+            together = found.get(pair[0], {pair[0]}) | found.get(pair[1], {pair[1]})
+            found |= dict.fromkeys(together, together)
+    return found
+
+
+def _members(select: Select, names: dict[str, str], merge: Merge | None) -> list[set[str]]:
+    """The columns that stand for each other, as text."""
+    classes = {id(together): together for together in _classes(select, merge).values()}
+    return [{f"{names.get(column[1], column[1])}.{column[2]}" for column in one} for one in classes.values()]
