@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import sqlite3
@@ -18,10 +19,10 @@ from sqlglot import exp
 
 from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.instances import instance_schema, witnesses
-from agro_data.populate.instances.arithmetic import Leaf, Term, evaluate, leaves, read, solve
+from agro_data.populate.instances.arithmetic import Constant, Leaf, Operation, Term, evaluate, leaves, read, solve
 from agro_data.populate.instances.comparisons import Operator
 from agro_data.populate.instances.comparisons import Test as Comparison
-from agro_data.populate.instances.views import DayNumber
+from agro_data.populate.instances.views import UNITS, DayNumber, Turns
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
@@ -171,3 +172,39 @@ def test_rows_meet_what_is_computed_and_just_miss_it(school: DatabaseProfile, co
     assert bounds <= found
     assert any(number > max(bounds) for number in found)
     assert any(number < min(bounds) for number in found)
+
+
+MOMENTS = (
+    "2024-02-29 23:59:59",
+    "2024-03-01 00:00:00",
+    "1999-12-31 18:00:00",
+    "2000-01-03 07:30:10",
+    "2023-10-01 00:00:01",
+)
+
+
+@pytest.mark.parametrize("unit", sorted(UNITS))
+def test_turns_differ_as_the_engine_counts_them(unit: str) -> None:
+    turns = Turns(unit)
+    with duckdb.connect(":memory:") as duck:
+        for first, second in itertools.product(MOMENTS, MOMENTS):
+            asked = f"SELECT date_diff('{unit}', TIMESTAMP '{first}', TIMESTAMP '{second}')"
+            [(between,)] = duck.execute(asked).fetchall()
+            one, other = turns.of(first), turns.of(second)
+            assert isinstance(one, int)
+            assert isinstance(other, int)
+            assert other - one == between
+            [made] = turns.made(one + 5, MOMENTS, random.Random(0))
+            assert turns.of(made) == one + 5
+    assert turns.of("0000-00-00") is None
+    assert turns.made(-1, (), random.Random(0)) == turns.made(10**15, (), random.Random(0)) == []
+    assert turns.made(1.5, (), random.Random(0)) == []
+
+
+def test_a_moment_that_is_written_out_is_a_number() -> None:
+    tree = parse_select("SELECT date_diff('year', a, DATE '2024-01-01') FROM t", "duckdb")
+    read_term = read(tree.expressions[0], _leaf)
+    assert isinstance(read_term, Operation)
+    assert read_term.left == Constant(2024)
+    tree = parse_select("SELECT date_diff('decade', a, DATE '2024-01-01') FROM t", "duckdb")
+    assert read(tree.expressions[0], _leaf) is None

@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import AT_BOUND, Test
 from agro_data.populate.instances.values import decimals, fit
-from agro_data.populate.instances.views import View
+from agro_data.populate.instances.views import UNITS, Turns, View
 from agro_data.populate.schema import ColumnSpec
 
 NUMBER = ColumnSpec("computed", "REAL", "real")
@@ -93,8 +93,8 @@ def read(node: exp.Expr, leaf: Callable[[exp.Expr], Term | None]) -> Term | None
         inner = read(node.this, leaf)
         return Magnitude(inner) if inner is not None else None
     if isinstance(node, exp.DateDiff):
-        days = str(node.args.get("unit") or "day").lower() == "day"
-        return _operation("-", read(node.this, leaf), read(node.expression, leaf)) if days else None
+        unit = str(node.args.get("unit") or "day").lower()
+        return _operation("-", _turns(node.this, unit, leaf), _turns(node.expression, unit, leaf))
     if isinstance(node, exp.Interval):
         days = str(node.args.get("unit") or "").lower() == "day" and str(node.name).isdecimal()
         return Constant(int(node.name)) if days else None
@@ -108,6 +108,18 @@ def read(node: exp.Expr, leaf: Callable[[exp.Expr], Term | None]) -> Term | None
         inner = read(node.this, leaf)
         return _operation("*", inner, Constant(1.0)) if node.to.this in exp.DataType.REAL_TYPES else inner
     return found
+
+
+def _turns(node: exp.Expr, unit: str, leaf: Callable[[exp.Expr], Term | None]) -> Term | None:
+    """A moment, of a column or written out, as the number of its hour, day or month."""
+    if unit not in UNITS:
+        return None
+    written = node.this if isinstance(node, exp.Cast) else node
+    if isinstance(written, exp.Literal):
+        number = Turns(unit).of(literal(written))
+        return Constant(number) if isinstance(number, int) else None
+    found = leaf(written.unnest())
+    return replace(found, view=Turns(unit), real=False) if isinstance(found, Leaf) else None
 
 
 def difference(left: Term | None, right: Term | None) -> Term | None:

@@ -27,6 +27,9 @@ _MOMENTS = ("2016-05-17 10:30:00", "2003-11-02 08:15:00")
 _BASES = 4  # values of the column that are made over
 _DATE = 10  # letters of a date in ISO form
 _DAY_SECONDS = 86_400
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": _DAY_SECONDS}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+UNITS = frozenset((*_SECONDS, *_MONTHS))
 _DAY_ZERO = 1_721_424.5  # what julianday counts before the first day of Python's calendar
 
 
@@ -117,7 +120,41 @@ class DayNumber:
         return [moment.isoformat(" ") if timed else moment.date().isoformat()]
 
 
-View = Stretch | Length | DayNumber
+@dataclass(frozen=True)
+class Turns:
+    """How many hours, days or months have begun until a moment: of two moments `date_diff` gives the difference."""
+
+    unit: str
+
+    @property
+    def shown(self) -> ColumnSpec:
+        return ColumnSpec("shown", "INTEGER", "integer")
+
+    def of(self, value: Cell) -> Cell:
+        moment = moment_of(value) if isinstance(value, str) else None
+        if moment is None:
+            return None
+        if self.unit in _MONTHS:
+            return (12 * moment.year + moment.month - 1) // _MONTHS[self.unit]
+        return (moment - datetime.min) // timedelta(seconds=_SECONDS[self.unit])
+
+    def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
+        if not isinstance(shown, int):
+            return []
+        try:
+            if self.unit in _MONTHS:
+                month = shown * _MONTHS[self.unit]
+                moment = datetime(month // 12, month % 12 + 1, rng.randint(1, 28))
+            else:
+                moment = datetime.min + timedelta(seconds=shown * _SECONDS[self.unit])
+        except (ValueError, OverflowError):
+            return []
+        timed = any(isinstance(value, str) and len(value) > _DATE for value in known)
+        made = moment.isoformat(" ") if timed else moment.date().isoformat()
+        return [made] if self.of(made) == shown else []
+
+
+View = Stretch | Length | DayNumber | Turns
 
 
 def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:

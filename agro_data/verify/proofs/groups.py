@@ -239,7 +239,7 @@ def _ungrouped(select: Select, facts: Facts) -> Select | None:
         elif name in ("min", "max"):
             value: Term = argument
             return value
-        elif argument[0] == "col" and facts.known.kind(argument) in _NUMBERS:
+        elif name in ("sum", "avg") and argument[0] == "col" and facts.known.kind(argument) in _NUMBERS:
             return ("fn", "Real", (("this", argument),)) if name == "avg" else argument
         ok = False
         return None

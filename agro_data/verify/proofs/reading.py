@@ -44,6 +44,12 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Avg: "avg",
     exp.Min: "min",
     exp.Max: "max",
+    exp.Median: "median",
+    exp.Stddev: "stddev",
+    exp.StddevSamp: "stddev",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "variance",
+    exp.VariancePop: "variance_pop",
 }
 _UNSTABLE = (exp.Rand, exp.Randn, exp.Uuid)
 _WITHOUT_TERM = (exp.AggFunc, exp.SubqueryPredicate, exp.Star)  # unless of a window

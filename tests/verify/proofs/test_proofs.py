@@ -195,6 +195,18 @@ def test_an_aggregate_without_a_class_sees_how_often_a_row_comes(aggregate: str,
     assert proved_equivalent(*queries, dialect, SHOP) is None
 
 
+@pytest.mark.parametrize(
+    ("join", "rule"),
+    [("T1.customer_id = T2.id", "foreign_key + not_null"), ("T1.customer_id <= T2.id", None)],
+)
+def test_medians_and_deviations_are_aggregates(join: str, rule: str | None) -> None:
+    shown = "MEDIAN(T1.total), STDDEV_POP(T1.total), VAR_SAMP(T1.total)"
+    queries = (f"SELECT {shown} FROM purchase AS T1{more}" for more in ("", f" JOIN customer AS T2 ON {join}"))
+    assert proved_equivalent(*queries, "duckdb", SHOP) == rule
+    single = "SELECT id, {}(total) FROM purchase GROUP BY id"
+    assert proved_equivalent(single.format("STDDEV"), single.format("SUM"), "duckdb", SHOP) is None
+
+
 @pytest.mark.parametrize("sql", ["SELECT", "SELECT nothing FROM customer", "SELECT random() FROM customer"])
 def test_what_is_not_understood_is_not_proved(sql: str) -> None:
     assert proved_equivalent(sql, sql, "sqlite", SHOP) is None
