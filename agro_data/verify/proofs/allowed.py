@@ -37,6 +37,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, 
 _ORDERS: dict[str, frozenset[str]] = {
     "=": frozenset("="), "<>": frozenset("<>"), "<": frozenset("<"), "<=": frozenset("<="),
 }  # fmt: skip
+_NUMBER = re.compile(r"-?\d{1,18}(\.\d{0,18})?|-?\.\d{1,18}")
 _LIKES = (("fn", "Like"), ("fn", "ILike"))
 _TURNED = {"<": ">", "=": "=", ">": "<"}
 
@@ -104,7 +105,7 @@ def _values(terms: Sequence[Term], column: Term, known: Known) -> list[Term] | N
     try:
         meanings = [_meaning(term, column, known.dialect) for term in terms]
         constants = {value for term in terms for value in _constants(term, column)}
-        constants |= {c if isinstance(c, str) else Fraction(str(c)) for check in checks for c in constants_of(check)}
+        constants |= {c if isinstance(c, str) else _fraction(str(c)) for check in checks for c in constants_of(check)}
 
         def may(value: Value) -> bool:
             plain = value if isinstance(value, str) else int(value) if value.denominator == 1 else float(value)
@@ -219,14 +220,15 @@ def _meaning(term: Term, column: Term, dialect: Dialect) -> Truth:
         return _is_true
     if word in _COMPARED and column in term[1:]:
         compare, first = _COMPARED[word], term[1] == column
-        [constant] = _constants(term, column)
-        kind = type(constant)
+        constant = next(_constants(term, column), None)
+        if constant is None:  # it is compared with itself
+            raise _NotAboutValues
 
         def meets(value: Value | None) -> bool | None:
             if value is None:
                 return None
-            if not isinstance(value, kind):
-                raise TypeError(f"{column} is compared with values of two kinds")
+            if type(value) is not type(constant):
+                raise _NotAboutValues
             return compare(value, constant) if first else compare(constant, value)
 
         return meets
@@ -269,7 +271,7 @@ def _constants(term: Term, column: Term) -> Iterator[Value]:
             if side[:2] == ("lit", "text"):
                 yield str(side[2])
             elif side[:2] == ("lit", "number"):
-                yield Fraction(str(side[2]))
+                yield _fraction(str(side[2]))
             elif side != column:
                 raise _NotAboutValues
     elif term[0] in ("and", "or"):
@@ -277,6 +279,13 @@ def _constants(term: Term, column: Term) -> Iterator[Value]:
             yield from _constants(part, column)
     elif term[0] == "not":
         yield from _constants(term[1], column)
+
+
+def _fraction(text: str) -> Fraction:
+    """A number as it is written; not with an exponent, which may say one of a billion digits."""
+    if _NUMBER.fullmatch(text) is None:
+        raise _NotAboutValues
+    return Fraction(text)
 
 
 def _known(column: Term) -> Term:
