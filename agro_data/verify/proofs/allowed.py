@@ -238,7 +238,8 @@ def _meaning(term: Term, column: Term, dialect: Dialect) -> Truth:
 def _like(slots: Mapping[str, Any], column: Term, *, caseless: bool) -> Truth:
     """Whether a text is like a pattern."""
     pattern = slots.get("expression", ())
-    if {*slots} != {"this", "expression"} or slots["this"] != column or pattern[:2] != ("lit", "text"):
+    plain = {*slots} == {"this", "expression"} and slots["this"] == column and pattern[:2] == ("lit", "text")
+    if not plain or "\\" in pattern[2]:
         raise _NotAboutValues
     form = "".join({"%": ".*", "_": "."}.get(letter, re.escape(letter)) for letter in pattern[2])
     like = re.compile(form, re.DOTALL | (re.IGNORECASE | re.ASCII if caseless else 0))

@@ -84,7 +84,7 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         if term[0] == "agg":
             made: Term = rebuilt(term, change)
             return made
-        return None if _coalesced(term) is not None else change(term)
+        return None if _coalesced(term) is not None or term[:2] == ("fn", "If") else change(term)
 
     def partners(term: Term) -> Term | None:
         return _told_by_partner(term, 1, facts, fired) if term[0] == "isnull" else None
@@ -175,10 +175,10 @@ def _guarded(term: Term, change: Callable[[Term], Term | None], fired: set[str])
         column = _coalesced(part)
         return column if column in never else change(part)
 
-    made = {"this": rebuilt(slots["this"], change), "true": rebuilt(slots["true"], bare)}
+    made = {slot: rebuilt(value, bare if slot == "true" else change) for slot, value in slots.items()}
     if any(_coalesced(part) in never for part in local(slots["true"])):
         fired.add("not_null")
-    return (*term[:2], tuple((slot, made.get(slot, value)) for slot, value in term[2]))
+    return (*term[:2], tuple(made.items()))
 
 
 def _coalesced(term: Term) -> Term | None:

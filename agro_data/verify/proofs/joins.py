@@ -293,7 +293,8 @@ def either_way(select: Select, known: Known, fired: set[str]) -> Select:
     """`a.id < b.id` as `a.id <> b.id`, where a and b are two uses of a table that may change places in all else, and
     repetition is not seen.
     """
-    if not select.distinct or select.limit is not None or select.group is not None or aggregated(select):
+    cut = select.limit is not None or select.offset is not None
+    if not select.distinct or cut or select.group is not None or aggregated(select):
         return select
     facts = Facts(known, select)
     for term in select.where:
