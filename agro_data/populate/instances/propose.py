@@ -54,6 +54,9 @@ def instances(
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
         if cramped and number % _SPARSE == 1:  # where few values may stand, many rows hold all of them
             proposals = witnesses(found, schema, profile, chosen, against, _SHARE_OF_FEW)
+            sizes = [p for p in witnesses(found, schema, profile, chosen, against) if p.kind == "group"]
+            if sizes and number % (2 * _SPARSE) == 1:  # any other row would be one more of some group
+                proposals = [rng.choice(sizes)]
             rows = _noise(found, schema, rng, inside=0)
             lonely = replace(focus, alone=rng.random() < _ALONE)
             yield compose(schema, profile, {}, [*proposals, rows], chosen, lonely)
