@@ -20,7 +20,7 @@ from agro_data.databases.types import Cell, Dialect
 
 _SAID = re.compile(r"\b(check|enum)\s*\(", re.IGNORECASE)  # others are not parsed
 _DEEPEST = 60  # parts within parts: a file's own condition may be anything
-_DATED = ("DATE", "TIMESTAMP", "DATETIME")
+_LONGEST = 40  # characters of a number
 _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.EQ: eq, exp.NEQ: ne, exp.LT: lt, exp.LTE: le, exp.GT: gt, exp.GTE: ge,
 }  # fmt: skip
@@ -109,7 +109,7 @@ def _plain(condition: exp.Expr, columns: Mapping[str, str], dialect: Dialect) ->
     """A condition of the table's `columns` and constants; None where there is more to it."""
 
     def change(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Cast) and node.this.is_string and node.to.this.value in _DATED:
+        if isinstance(node, exp.Cast) and node.this.is_string and node.to.this in exp.DataType.TEMPORAL_TYPES:
             return exp.Literal.string(node.this.name)
         if isinstance(node, exp.Column):
             name = columns.get(folded(node.name))
@@ -123,7 +123,8 @@ def _plain(condition: exp.Expr, columns: Mapping[str, str], dialect: Dialect) ->
     named = [node.name for node in made.find_all(exp.Column)]
     listed = all(not node.args.get(part) for node in made.find_all(exp.In) for part in ("query", "unnest", "field"))
     known = bool(named) and {*named} <= {*columns.values()} and listed
-    plain = known and all(isinstance(node, _PLAIN) and node.depth <= _DEEPEST for node in made.walk())
+    short = all(node.is_string or len(node.name) <= _LONGEST for node in made.find_all(exp.Literal))
+    plain = known and short and all(isinstance(node, _PLAIN) and node.depth <= _DEEPEST for node in made.walk())
     return made if plain else None
 
 

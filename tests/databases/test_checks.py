@@ -66,6 +66,9 @@ def test_a_quoted_word_that_is_no_column_is_a_text_to_sqlite_alone() -> None:
         "CREATE TABLE t (a INTEGER CHECK (a IN (SELECT 1)))",
         "CREATE TABLE t (a INTEGER CHECK (a > random()))",
         "CREATE TABLE t (a INTEGER CHECK (1 > 0))",
+        "CREATE TABLE t (a INTEGER CHECK (a < CAST('1 day' AS INTERVAL YEAR)))",
+        "CREATE TABLE t (a INTEGER CHECK (a = CAST('x' AS mood)))",
+        "CREATE TABLE t (a INTEGER CHECK (a < " + "9" * 5000 + "))",
         "CREATE TABLE t (a INTEGER CHECK (" + "a + " * 3000 + "a > 0))",
     ],
 )
