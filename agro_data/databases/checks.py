@@ -82,7 +82,7 @@ def allows(check: str, row: Mapping[str, Cell]) -> bool:
     two kinds, which each engine orders in its own way, or a column that `row` lacks leave the condition unknown.
     """
     columns, meaning = _read(check)
-    return not columns <= row.keys() or meaning(row) is not False
+    return not columns <= row.keys() or _truth(meaning(row)) is not False
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _meaning(node: exp.Expr) -> Meaning:
         return lambda row: -value if _are_numbers(value := number(row)) else None
     if isinstance(node, exp.Not):
         condition = _meaning(node.this)
-        return lambda row: None if (value := condition(row)) is None else not value
+        return lambda row: None if (truth := _truth(condition(row))) is None else not truth
     if isinstance(node, exp.Is):
         mine, theirs = _meaning(node.this), _meaning(node.expression)
         return lambda row: mine(row) == theirs(row)
@@ -193,12 +193,17 @@ def _joined(parts: Sequence[Meaning], *, decides: bool) -> Meaning:
     """OR, which one True decides, or AND, which one False decides."""
 
     def join(row: Mapping[str, Cell]) -> bool | None:
-        found = [part(row) for part in parts]
+        found = [_truth(part(row)) for part in parts]
         if decides in found:
             return decides
         return None if None in found else not decides
 
     return join
+
+
+def _truth(value: Any) -> bool | None:
+    """A number is true unless it is 0."""
+    return bool(value) if isinstance(value, (int, float)) else None
 
 
 def _are_numbers(*values: Any) -> bool:

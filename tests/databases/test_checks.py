@@ -89,6 +89,9 @@ CONDITIONS = (
     "t > 'x' AND a > 0",
     "(a IS NULL) = (t IS NULL)",
     "a IS NOT NULL",
+    "a OR b > 1",
+    "NOT a OR b IS NULL",
+    "a",
 )
 NUMBERS = st.one_of(st.none(), st.integers(-3, 4))
 TEXTS = st.one_of(st.none(), st.sampled_from(["", "x", "y", "z"]))
