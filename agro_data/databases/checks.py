@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 from typing import Any
@@ -58,12 +59,12 @@ def checks(sql: str, dialect: Dialect) -> tuple[str, ...]:
 
 def columns_of(check: str) -> frozenset[str]:
     """The columns that a condition is about."""
-    return _read(check)[0]
+    return _read(check).columns
 
 
 def constants_of(check: str) -> tuple[Cell, ...]:
     """The numbers and texts that a condition writes."""
-    return tuple(_constant(node) for node in sqlglot.parse_one(check).find_all(exp.Literal))
+    return _read(check).constants
 
 
 @lru_cache(maxsize=4096)
@@ -81,8 +82,15 @@ def allows(check: str, row: Mapping[str, Cell]) -> bool:
     """Whether a row (value by column) does not fail a condition that `checks` gives. So it is where NULL, values of
     two kinds, which each engine orders in its own way, or a column that `row` lacks leave the condition unknown.
     """
-    columns, meaning = _read(check)
-    return not columns <= row.keys() or _truth(meaning(row)) is not False
+    read = _read(check)
+    return not read.columns <= row.keys() or _truth(read.meaning(row)) is not False
+
+
+def decided(found: Sequence[bool | None], *, by: bool) -> bool | None:
+    """OR, which one True decides, or AND, which one False decides, of what may be unknown."""
+    if by in found:
+        return by
+    return None if None in found else not by
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -136,10 +144,18 @@ def _computes(condition: exp.Expr) -> bool:
 # --- meaning -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Read:
+    columns: frozenset[str]
+    constants: tuple[Cell, ...]
+    meaning: Meaning
+
+
 @lru_cache(maxsize=4096)
-def _read(check: str) -> tuple[frozenset[str], Meaning]:
+def _read(check: str) -> _Read:
     tree = sqlglot.parse_one(check)
-    return frozenset(column.name for column in tree.find_all(exp.Column)), _meaning(tree)
+    columns = frozenset(column.name for column in tree.find_all(exp.Column))
+    return _Read(columns, tuple(map(_constant, tree.find_all(exp.Literal))), _meaning(tree))
 
 
 def _meaning(node: exp.Expr) -> Meaning:
@@ -163,13 +179,13 @@ def _meaning(node: exp.Expr) -> Meaning:
     if isinstance(node, exp.Between):
         subject = _meaning(node.this)
         ends = _compared(ge, subject, _meaning(node.args["low"])), _compared(le, subject, _meaning(node.args["high"]))
-        return _joined(ends, decides=False)
+        return _joined(ends, by=False)
     if isinstance(node, exp.In):
         subject = _meaning(node.this)
-        return _joined([_compared(eq, subject, _meaning(one)) for one in node.expressions], decides=True)
+        return _joined([_compared(eq, subject, _meaning(one)) for one in node.expressions], by=True)
     left, right = _meaning(node.args["this"]), _meaning(node.args["expression"])
     if isinstance(node, (exp.And, exp.Or)):
-        return _joined((left, right), decides=isinstance(node, exp.Or))
+        return _joined((left, right), by=isinstance(node, exp.Or))
     if type(node) in _COMPARED:
         return _compared(_COMPARED[type(node)], left, right)
     compute = _COMPUTED[type(node)]
@@ -189,16 +205,8 @@ def _compared(comparison: Callable[[Any, Any], bool], left: Meaning, right: Mean
     return compare
 
 
-def _joined(parts: Sequence[Meaning], *, decides: bool) -> Meaning:
-    """OR, which one True decides, or AND, which one False decides."""
-
-    def join(row: Mapping[str, Cell]) -> bool | None:
-        found = [_truth(part(row)) for part in parts]
-        if decides in found:
-            return decides
-        return None if None in found else not decides
-
-    return join
+def _joined(parts: Sequence[Meaning], *, by: bool) -> Meaning:
+    return lambda row: decided([_truth(part(row)) for part in parts], by=by)
 
 
 def _truth(value: Any) -> bool | None:

@@ -326,7 +326,7 @@ class _Composer:
                     row[column.name] = self.draws.new((spec.name, column.name))
                 else:
                     row[column.name] = self._cell(spec, column.name, waiting)
-            if number >= FEW:
+            if spec.checks and number >= FEW:
                 self._put_in_order(spec, row, {*given, *drawn, *waiting})
             values = [(key, _key(row, key)) for key in free_keys]
             if _meets(spec, row) and all(value is None or value not in taken[key] for key, value in values):

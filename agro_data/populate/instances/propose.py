@@ -46,20 +46,17 @@ def instances(
     cramped = any(schema.by_name[table].checks for table in found.tables)
     for number in count():
         if number == 3:  # what does a query say that finds nothing?
-            few = _noise(found, schema, stream(seed, "few"), inside=2)
-            yield compose(schema, profile, {}, [few], seed, Focus(shunned=focus.literals))
+            rows = _noise(found, schema, stream(seed, "few"), inside=2)
+            yield compose(schema, profile, {}, [rows], seed, Focus(shunned=focus.literals))
             continue
         chosen = seed_of(seed, "instance", number)
         rng = stream(chosen, "recipe")
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
         if cramped and number % _SPARSE == 1:  # where few values may stand, many rows hold all of them
-            proposals = witnesses(found, schema, profile, chosen, against, _SHARE_OF_FEW)
-            sizes = [p for p in witnesses(found, schema, profile, chosen, against) if p.kind == "group"]
-            if sizes and number % (2 * _SPARSE) == 1:  # any other row would be one more of some group
-                proposals = [rng.choice(sizes)]
-            rows = _noise(found, schema, rng, inside=0)
+            few = _few(found, schema, profile, chosen, against, rng if number % (2 * _SPARSE) == 1 else None)
+            few.append(_noise(found, schema, rng, inside=0))
             lonely = replace(focus, alone=rng.random() < _ALONE)
-            yield compose(schema, profile, {}, [*proposals, rows], chosen, lonely)
+            yield compose(schema, profile, {}, few, chosen, lonely)
             continue
         proposals = witnesses(found, schema, profile, chosen, against, share)
         if grouped and number % 3 < 2:
@@ -77,6 +74,24 @@ def instances(
             proposals = [p for p in proposals if p.kind != "group"]
         noise = _noise(found, schema, rng, inside=(0, 6, 10)[number % 3])
         yield compose(schema, profile, {}, [*proposals, noise], chosen, focus)
+
+
+def _few(
+    found: Resolution,
+    schema: Schema,
+    profile: DatabaseProfile,
+    seed: int,
+    against: Resolution | None,
+    of_groups: random.Random | None,
+) -> list[Proposal]:
+    """A few of the witness rows, or one proposal `of_groups`, drawn by it, where there are any: each further row would
+    be one more of some group.
+    """
+    if of_groups is not None:
+        groups = [p for p in witnesses(found, schema, profile, seed, against) if p.kind == "group"]
+        if groups:
+            return [of_groups.choice(groups)]
+    return witnesses(found, schema, profile, seed, against, _SHARE_OF_FEW)
 
 
 def _ranks_groups(found: Resolution) -> bool:

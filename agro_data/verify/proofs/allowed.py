@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby, pairwise
-from operator import eq, le, lt, ne
 from typing import Any
 
-from agro_data.databases.checks import allows, constants_of, order_in
+from agro_data.databases.checks import allows, constants_of, decided, order_in
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.profiling.profile import Kind
 from agro_data.verify.proofs.facts import Known
 from agro_data.verify.proofs.terms import (
+    COMPARED,
     TRUE,
     Select,
     Term,
@@ -31,8 +31,6 @@ from agro_data.verify.proofs.terms import (
     queries_in,
     rebuilt,
 )
-
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le}
 
 _ORDERS: dict[str, frozenset[str]] = {
     "=": frozenset("="), "<>": frozenset("<>"), "<": frozenset("<"), "<=": frozenset("<="),
@@ -208,7 +206,7 @@ def _meaning(term: Term, column: Term, dialect: Dialect) -> Truth:
     word = term[0]
     if word in ("and", "or"):
         parts = [_meaning(part, column, dialect) for part in term[1]]
-        return lambda value: _joined([part(value) for part in parts], word == "or")
+        return lambda value: decided([part(value) for part in parts], by=word == "or")
     if word == "not":
         inner = _meaning(term[1], column, dialect)
         return lambda value: None if (found := inner(value)) is None else not found
@@ -218,8 +216,8 @@ def _meaning(term: Term, column: Term, dialect: Dialect) -> Truth:
         return lambda value: value is None
     if term == column:
         return _is_true
-    if word in _COMPARED and column in term[1:]:
-        compare, first = _COMPARED[word], term[1] == column
+    if word in COMPARED and column in term[1:]:
+        compare, first = COMPARED[word], term[1] == column
         constant = next(_constants(term, column), None)
         if constant is None:  # it is compared with itself
             raise _NotAboutValues
@@ -259,15 +257,9 @@ def _is_true(value: Value | None) -> bool | None:
     return None if value is None else value != 0
 
 
-def _joined(found: Sequence[bool | None], decides: bool) -> bool | None:
-    if decides in found:
-        return decides
-    return None if None in found else not decides
-
-
 def _constants(term: Term, column: Term) -> Iterator[Value]:
     """The constants with which a condition compares the column."""
-    if term[0] in _COMPARED:
+    if term[0] in COMPARED:
         for side in term[1:]:
             if side[:2] == ("lit", "text"):
                 yield str(side[2])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from agro_data.databases.quoting import folded
 from agro_data.verify.proofs.facts import Facts, Known, carried, equated, rejecting
 from agro_data.verify.proofs.terms import (
+    COMPARED,
     Select,
     Term,
     aggregates_of,
@@ -28,7 +29,6 @@ _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
 ZERO: Term = ("lit", "number", "0")
 ONE: Term = ("lit", "number", "1")
 ROW_NUMBER: Term = ("fn", "RowNumber", ())
-_COMPARISONS = ("=", "<>", "<", "<=")
 
 
 def without_case(select: Select, known: Known, fired: set[str]) -> Select:
@@ -37,7 +37,7 @@ def without_case(select: Select, known: Known, fired: set[str]) -> Select:
     """
 
     def change(term: Term) -> Term | None:
-        if term[0] not in _COMPARISONS or not any(side[0] == "col" and known.caseless(side) for side in term[1:]):
+        if term[0] not in COMPARED or not any(side[0] == "col" and known.caseless(side) for side in term[1:]):
             return None
         sides = [lowered(side) for side in term[1:]]
         if sides == list(term[1:]):
@@ -207,7 +207,7 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
     is a GROUP BY.
     """
     term = _mean_as_sum(term, fired)
-    for count in term[1:] if facts.select.group and term[0] in _COMPARISONS else ():
+    for count in term[1:] if facts.select.group and term[0] in COMPARED else ():
         known = count[:2] == ("agg", "count") and (
             count[3] is None or (count[3][0] == "col" and facts.never_null(count[3]))
         )
@@ -220,7 +220,7 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
 
 def _mean_as_sum(term: Term, fired: set[str]) -> Term:
     """A mean that is compared with 0 as the sum."""
-    if term[0] not in _COMPARISONS or ZERO not in term[1:]:
+    if term[0] not in COMPARED or ZERO not in term[1:]:
         return term
     sides = [("agg", "sum", *side[2:]) if side[:2] == ("agg", "avg") else side for side in term[1:]]
     if sides == list(term[1:]):
@@ -231,7 +231,7 @@ def _mean_as_sum(term: Term, fired: set[str]) -> Term:
 
 def _from_zero(term: Term, fired: set[str]) -> Term:
     """What a comparison with 0 or 1 says of a count, which is never below 0."""
-    for count in term[1:] if term[0] in _COMPARISONS else ():
+    for count in term[1:] if term[0] in COMPARED else ():
         if not _is_count(count):
             continue
         none = ("=", *sorted((count, ZERO), key=repr))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from agro_data.databases.checks import columns_of
 from agro_data.databases.quoting import folded
@@ -96,13 +96,7 @@ class Facts:
         self.sources = {source.alias: source for source in select.sources}
         self.select = select
         self.not_null = {column for term in select.where for column in rejecting(term)}
-        self.classes: dict[Term, set[Term]] = {}
-        for term in select.where:
-            pair = equated(term)
-            if pair is not None and known.interchangeable(*pair):
-                merged = self.classes.get(pair[0], {pair[0]}) | self.classes.get(pair[1], {pair[1]})
-                for column in merged:
-                    self.classes[column] = merged
+        self.classes = classes_of(select, known.interchangeable)
 
     def spec(self, alias: str) -> TableSpec | None:
         source = self.sources.get(alias)
@@ -277,6 +271,17 @@ def _leaving(schema: Schema, table: str) -> list[ForeignKey]:
             made = ForeignKey(key.table, mine, further.ref_table, further.ref_columns)
             if made not in found:
                 found.append(made)
+    return found
+
+
+def classes_of(select: Select, interchangeable: Callable[[Term, Term], bool] | None) -> dict[Term, set[Term]]:
+    """The columns that stand for each other by the conditions of a SELECT, by each of them; without a rule none do."""
+    found: dict[Term, set[Term]] = {}
+    for term in select.where:
+        pair = equated(term)
+        if pair is not None and interchangeable is not None and interchangeable(*pair):
+            together = found.get(pair[0], {pair[0]}) | found.get(pair[1], {pair[1]})
+            found |= dict.fromkeys(together, together)
     return found
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from agro_data.verify.proofs.facts import Closure, Facts, Known
 from agro_data.verify.proofs.terms import (
+    COMPARED,
     Key,
     NotUnderstood,
     Select,
@@ -23,9 +22,6 @@ from agro_data.verify.proofs.terms import (
 )
 
 _NULL: Term = ("lit", "null", "")
-_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
-    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le,
-}  # fmt: skip
 _NUMBERS = ("integer NUMERIC", "real NUMERIC", "integer REAL", "real REAL")
 
 
@@ -116,9 +112,9 @@ def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str])
     rows: Term = ("agg", "count", False, None)
 
     def change(term: Term) -> Term | None:
-        if term[0] not in _COMPARED:
+        if term[0] not in COMPARED:
             return None
-        holds, sides = _COMPARED[term[0]], term[1:]
+        holds, sides = COMPARED[term[0]], term[1:]
         for place, counted in enumerate(sides):
             bound = sides[1 - place]
             plain = counted[0] == "agg" and counted[1:3] == ("count", False) and counted[3] is not None

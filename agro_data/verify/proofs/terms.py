@@ -15,8 +15,9 @@ Terms are nested tuples; the first element says what kind of term it is:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import eq, le, lt, ne
 from typing import Any
 
 from agro_data.databases.quoting import folded
@@ -78,6 +79,7 @@ class Combined:
 Query = Select | Combined
 
 TRUE: Term = ("lit", "boolean", "true")
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le}
 
 
 def combined(word: str, terms: Iterable[Term]) -> Term:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agro_data.verify.proofs.facts import equated
+from agro_data.verify.proofs.facts import classes_of, equated
 from agro_data.verify.proofs.terms import Combined, From, Query, Select, Term, rebuilt
 
 Merge = Callable[[Term, Term], bool]
@@ -89,7 +89,7 @@ def named(
     """
     known = names or {}
     tables = {source.alias: source.table for source in select.sources}
-    same = _classes(select, merge)
+    same = classes_of(select, merge)
 
     def signature(source: From) -> str:
         def called(column: Term) -> Term:
@@ -112,18 +112,7 @@ def named(
     return {source.alias: f"d{depth}n{place}" for place, source in enumerate(ranked)}
 
 
-def _classes(select: Select, merge: Merge | None) -> dict[Term, set[Term]]:
-    """The columns that stand for each other, by each of them."""
-    found: dict[Term, set[Term]] = {}
-    for term in select.where:
-        pair = equated(term)
-        if pair is not None and _merged(term, merge):
-            together = found.get(pair[0], {pair[0]}) | found.get(pair[1], {pair[1]})
-            found |= dict.fromkeys(together, together)
-    return found
-
-
 def _members(select: Select, names: dict[str, str], merge: Merge | None) -> list[set[str]]:
     """The columns that stand for each other, as text."""
-    classes = {id(together): together for together in _classes(select, merge).values()}
+    classes = {id(together): together for together in classes_of(select, merge).values()}
     return [{f"{names.get(column[1], column[1])}.{column[2]}" for column in one} for one in classes.values()]
