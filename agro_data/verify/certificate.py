@@ -44,6 +44,7 @@ from agro_data.verify.views import View, views_of, without_views
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
 SHARED_SPARSE = (0.3, 1.0)  # the same, where files are shared
 RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones
+APART = 2  # survivors of a gold that a round makes an instance against
 TOGETHER = 16  # golds whose own instances are made and asked in one turn
 EMPTY = 2  # instances where a gold says nothing that are looked at closely in one turn
 COMPUTED = "v"  # begins the names of instances on which views that compute are tables
@@ -67,6 +68,7 @@ class Budget:
     few: int = 6  # the same for golds that a directed search is for
     rounds: int = 3  # of directed search
     searched: int = 4  # survivors of a gold that a round directs rows at
+    apart: tuple[int, ...] = (0, 1, 2, 5)  # further rounds: which of the instances proposed for a gold and a survivor
     noise: int = 4  # rows of a table that no gold uses
     candidates: int = 16  # instances on which a gold is looked at closely
     enough: int = 3  # valid instances; a gold that has fewer of its own is also tried on other golds' instances
@@ -339,6 +341,8 @@ class _Batch:
         pursue(suspects, self.sandbox, len(self.files.made))
         for number in range(self.budget.rounds):
             self._search(cases, number)
+        for number in self.budget.apart:
+            self._search_apart(cases, number)
 
     def _queue(self, case: PendingGold, numbers: Sequence[int] | dict[int, Answer]) -> None:
         answers = case.answers
@@ -377,11 +381,32 @@ class _Batch:
         if not searched:
             return
         added = self._extend(proposals, cases)
-        where = {case.place: [n for n in added if n in case.homes] if self.budget.own else added for case in searched}
-        self._answer([(case, where[case.place]) for case in searched])
-        for case in searched:
-            self._queue(case, self._ordered(case, where[case.place]))
-        pursue([s for case in searched for s in case.suspects], self.sandbox, len(added))
+        self._pursue_on([(c, [n for n in added if n in c.homes] if self.budget.own else added) for c in searched])
+
+    def _search_apart(self, cases: list[PendingGold], number: int) -> None:
+        """One round of instances for a gold alone, each against one survivor: what shows only where there are few rows,
+        or where a column is mostly NULL, does not show among rows of others.
+        """
+        made: list[tuple[PendingGold, list[int]]] = []
+        for case in cases:
+            numbers: list[int] = []
+            for suspect in _turn([s for s in case.suspects if s.open], number, APART):
+                with charged_to(case):
+                    own = seed_of(self.seed, "apart", suspect.mutant.sql)
+                    against = self._over_tables(suspect.mutant.sql)
+                    proposed = instances(case.gold.asked, self.schema, self.profile, own, against)
+                    numbers += self._alone(case, islice(proposed, number, None), 1)
+            if numbers:
+                made.append((case, numbers))
+        self._pursue_on(made)
+
+    def _pursue_on(self, where: Sequence[tuple[PendingGold, Sequence[int]]]) -> None:
+        """Try the survivors of each gold on these instances, too."""
+        self._answer(where)
+        for case, numbers in where:
+            self._queue(case, self._ordered(case, numbers))
+        most = max((len(numbers) for _, numbers in where), default=0)
+        pursue([suspect for case, _ in where for suspect in case.suspects], self.sandbox, most)
 
     # --- outcome ---
 

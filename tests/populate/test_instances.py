@@ -268,3 +268,16 @@ def test_columns_may_tie_in_an_order_that_ends_with_a_key(school: DatabaseProfil
         )
     assert tied["age, id"]
     assert not tied["age"]
+
+
+def test_what_another_query_alone_reads_is_mostly_unknown_in_some(school: DatabaseProfile) -> None:
+    """Else one that joins along a reference, or asks that it be known, keeps every row that the first one keeps."""
+    query = read(school, "SELECT home, COUNT(*) FROM student GROUP BY home ORDER BY 2 DESC LIMIT 1")
+    other = read(school, query.tree.sql("sqlite").replace("FROM student", "FROM student WHERE NOT mentor IS NULL"))
+    shares = []
+    for rows in islice(instances(query, instance_schema(school), school, seed=3, against=other), 12):
+        check(instance_schema(school), rows)
+        mentors = rows["student"]["mentor"]
+        shares.append(mentors.count(None) / max(len(mentors), 1))
+    assert sum(share > 0.5 for share in shares) >= 4
+    assert sum(share < 0.4 for share in shares) >= 2

@@ -20,6 +20,10 @@ from agro_data.verify.pool import LIMITS, Certificate
 CLINIC = """
 CREATE TABLE doctor (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, ward VARCHAR NOT NULL, pay INTEGER NOT NULL,
   hired DATE NOT NULL);
+CREATE TABLE school (id INTEGER PRIMARY KEY, city VARCHAR NOT NULL);
+CREATE TABLE nurse (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, pay INTEGER NOT NULL, school_id INTEGER REFERENCES
+  school (id));
+CREATE TABLE review (id INTEGER PRIMARY KEY, stars INTEGER NOT NULL CHECK (stars BETWEEN 1 AND 5), day DATE NOT NULL);
 CREATE TABLE visit (doctor_id INTEGER NOT NULL REFERENCES doctor (id), day DATE NOT NULL, minutes INTEGER NOT NULL,
   PRIMARY KEY (doctor_id, day));
 """
@@ -35,18 +39,22 @@ def sandbox() -> Iterator[Sandbox]:
 def clinic(folder: Path, dialect: Dialect) -> Database:
     doctors = [(n, f"Dr {n:02}", WARDS[n % 3], 90 + n, f"{2010 + n % 9}-0{1 + n % 7}-11") for n in range(1, 19)]
     visits = [(1 + n % 17, f"2016-0{1 + n % 9}-{10 + n % 19}", 5 * (n % 11) + 5) for n in range(60)]
+    nurses = [(n, f"Nurse {n % 13}", 70 + 3 * n % 17, n % 5 or None) for n in range(1, 21)]
+    reviews = [(n, 1 + n * n % 5, f"2017-0{1 + n % 9}-03") for n in range(1, 31)]
+    rows = {"doctor": doctors, "school": [(n, f"City {n}") for n in range(1, 5)], "nurse": nurses, "review": reviews}
     visits = list({row[:2]: row for row in visits}.values())
+    rows["visit"] = visits
     path = folder / f"clinic.{dialect}"
     if dialect == "sqlite":
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.executescript(CLINIC)
-            connection.executemany("INSERT INTO doctor VALUES (?, ?, ?, ?, ?)", doctors)
-            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+            for table, values in rows.items():
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
     else:
         with duckdb.connect(str(path)) as connection:
             connection.execute(CLINIC)
-            connection.executemany("INSERT INTO doctor VALUES (?, ?, ?, ?, ?)", doctors)
-            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+            for table, values in rows.items():
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
     (found,) = find_databases(folder).databases
     return found
 
@@ -67,6 +75,16 @@ SURVIVED = [
     ("the greatest average", "SELECT ward FROM doctor GROUP BY ward ORDER BY AVG(pay) DESC LIMIT 1"),
     ("the least average", "SELECT ward, AVG(pay) FROM doctor GROUP BY ward ORDER BY AVG(pay) LIMIT 1"),
     ("the first of some", "SELECT name FROM doctor WHERE ward = 'North' ORDER BY pay DESC LIMIT 1"),
+    (
+        "groups of few values, many rows of others",
+        "SELECT stars, COUNT(*) FROM review GROUP BY stars HAVING COUNT(*) > 2",
+    ),
+    ("reviews of a day", "SELECT COUNT(*) FROM review WHERE day > '2017-03-03'"),
+    ("reviews of some stars", "SELECT day FROM review WHERE stars >= 4"),
+    (
+        "the next key of an order, and a reference that its first row lacks",
+        "SELECT name FROM nurse ORDER BY pay DESC, name LIMIT 1",
+    ),
     ("a share of nothing", "SELECT 100.0 * SUM(CASE WHEN pay > 99 THEN 1 ELSE 0 END) / COUNT(*) FROM doctor"),
 ]
 

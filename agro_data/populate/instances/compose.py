@@ -17,7 +17,7 @@ from agro_data.databases.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
-from agro_data.populate.instances.draw import Draws
+from agro_data.populate.instances.draw import MOSTLY, Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
@@ -28,7 +28,7 @@ Merged = tuple[Partial, Sequence[Partial]]
 """A row, and those of which it was made."""
 Held = dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]]
 """The values that the rows of a table have in some of its columns."""
-SELDOM, MOSTLY = 0.1, 0.6  # share of references that are NULL where they may be
+SELDOM, ROOTS = 0.1, 0.2  # share of references that are NULL where they may be, of those to the own table
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
@@ -358,8 +358,7 @@ class _Composer:
         free = [column for column in key.columns if column not in row]
         if not free:
             return True
-        rate = MOSTLY if self.draws.focus.alone else SELDOM
-        if all(spec.by_name[c].nullable for c in free) and self.rng.random() < rate:
+        if all(spec.by_name[c].nullable for c in free) and self.rng.random() < self._nulls(spec, free, SELDOM):
             row.update(dict.fromkeys(free))
             return True
         given = [(place, row[c]) for place, c in enumerate(key.columns) if c in row]
@@ -374,6 +373,10 @@ class _Composer:
         for column, cell in zip(key.columns, ref, strict=True):
             row.setdefault(column, fit(cell, spec.by_name[column]))
         return True
+
+    def _nulls(self, spec: TableSpec, columns: Sequence[str], usual: float) -> float:
+        """The share of references in these columns that are NULL."""
+        return MOSTLY if any((spec.name, column) in self.draws.focus.unknown for column in columns) else usual
 
     def _cell(self, spec: TableSpec, column: str, waiting: set[str]) -> Cell:
         if column in waiting and spec.by_name[column].nullable:
@@ -393,7 +396,7 @@ class _Composer:
             value = _key(row, key.columns)
             if value is not None and self._as_parent(key, value) in known:
                 continue
-            if nullable and (number == 0 or self.rng.random() < 0.2):
+            if nullable and (number == 0 or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
                 row.update(dict.fromkeys(key.columns))
                 continue
             chosen = refs[int(number * self.rng.random())] or refs[number]
@@ -409,7 +412,7 @@ class _Composer:
             value = _key(row, key.columns)
             if value is not None and self._as_parent(key, value) in known:
                 continue
-            if nullable and (not pool or self.rng.random() < 0.2):
+            if nullable and (not pool or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
                 row.update(dict.fromkeys(key.columns))
             elif pool:
                 chosen = self.rng.choice(pool)

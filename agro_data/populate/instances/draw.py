@@ -21,6 +21,7 @@ _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column
 _START = 60  # where new keys begin, at times: the keys of two tables need not meet
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
 _MOST_NULL = 0.25
+MOSTLY = 0.6  # share of cells that are NULL where a column is to be mostly NULL
 _OFTEN_NULL, _HALF = 0.3, 0.5  # in so many instances half of a column is NULL: a query that passes over NULL shows
 
 
@@ -92,7 +93,8 @@ class Draws:
             may = partial(self.can_hold, place)
             literals = list(filter(may, self._focus.literals.get(place, ())))
             often = place not in self._focus.literals and rng.random() < _OFTEN_NULL
-            nulls = (_HALF if often else min(profile.null_share, _MOST_NULL)) if spec.nullable else 0.0
+            nulls = _HALF if often else min(profile.null_share, _MOST_NULL)
+            nulls = (MOSTLY if place in self._focus.unknown else nulls) if spec.nullable else 0.0
             listed = [value for check in self._checks_of(place) for value in constants_of(check)]
             seen = dict.fromkeys(fit(value, spec) for value in (*observed(profile), *listed))
             known = list(filter(may, seen))

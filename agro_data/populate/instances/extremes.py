@@ -20,6 +20,7 @@ from agro_data.populate.instances.tableau import Missed
 from agro_data.populate.instances.values import beyond
 from agro_data.sql.resolution import Scope
 
+DECIDED = 3  # rows, at most, that only the next key of an order puts in order
 End = tuple[Scope, exp.Expr, bool]
 """A SELECT, the column whose end it looks at, and whether that is the upper end."""
 
@@ -39,6 +40,14 @@ def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
             yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
 
 
+def decided(query: Query) -> Iterator[Plan]:
+    """For each end of an order by several keys rows that are first together by the first of them alone."""
+    for end in _ends(query):
+        if len(_keys(end[0])) > 1:
+            why = f"some are {'last' if end[2] else 'first'} by {end[1].sql()}, and the next key decides"
+            yield Plan("extreme", why, _Decided(query, end))
+
+
 class _Beyond:
     """One reading whose value lies beyond all others."""
 
@@ -56,6 +65,31 @@ class _Beyond:
             unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
             if unknown is not None:
                 tableau.require(unknown, Test("=", (value,)))
+        return tableau.partial_rows()
+
+
+class _Decided:
+    """A few readings that are first together by all keys of an order but the last, or fewer."""
+
+    def __init__(self, query: Query, end: End) -> None:
+        self.query, self.end = query, end
+
+    def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
+        scope, term, upper = self.end
+        tableau = self.query.tableau(rng)
+        for _ in range(rng.randint(2, DECIDED)):
+            tableau.query(self.query.tree, {})
+        frames = [frame for select, frame in tableau.frames if select == id(scope.select)]
+        keys = _keys(scope)
+        value = _value(self.query, term, upper, rng)
+        for key in keys[: rng.randrange(1, len(keys))]:
+            cells = [cell for frame in frames if (cell := tableau.unknown_of(key.this, frame)) is not None]
+            if any(map(tableau.is_key, cells)):
+                return None
+            for cell in cells[1:]:
+                tableau.equate(cells[0], cell)
+            if key.this is term and cells:
+                tableau.require(cells[0], Test("=", (value,)))
         return tableau.partial_rows()
 
 
@@ -86,6 +120,12 @@ class _Tied:
 def _value(query: Query, term: exp.Expr, upper: bool, rng: random.Random) -> Cell:
     table, column = places_of(query.found, term)[0]
     return beyond(query.schema.by_name[table].by_name[column], query.profile.table(table).column(column), upper, rng)
+
+
+def _keys(scope: Scope) -> list[exp.Expr]:
+    """The keys by which a SELECT orders its rows; none where it has groups."""
+    order = scope.select.args.get("order")
+    return order.expressions if order is not None and scope.select.args.get("group") is None else []
 
 
 def _ends(query: Query) -> Iterator[End]:

@@ -113,6 +113,12 @@ def _viewed(node: exp.Expr) -> list[Cell] | None:
     return [value for one in every for value in view.made(one, (), rng)[:1]]
 
 
+def read_places(found: Resolution) -> frozenset[Place]:
+    """Every column of a base table that a query names."""
+    columns: Iterator[exp.Column] = found.tree.find_all(exp.Column)
+    return frozenset(place for column in columns for place in places_of(found, column))
+
+
 def places_of(found: Resolution, column: exp.Expr) -> list[Place]:
     """The columns of base tables whose values a reference shows, through aliases, derived tables and CTEs."""
     return list(dict.fromkeys(_places(found, column, 0)))

@@ -26,7 +26,9 @@ from agro_data.sql.walks import local_nodes
 LARGEST = 160  # rows of the largest group
 ALIKE = 0.7  # share of groups by a part of a column whose rows agree in that part alone
 SEVERAL = 0.4  # share of groups by no key of a parent in which each row has a parent of its own
-TIED = 0.4  # share of instances in which the largest group has another of its size, where a window ranks groups
+TIED = 0.4  # share of instances in which the largest group has others of its size, where a window or a second key of an
+# order tells them apart
+DECIDED = 3  # groups, at most, of that size
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 # By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
 # the fourth; of DISTINCT values AVG in the first, SUM in the second. Mirrored where the least comes first.
@@ -66,6 +68,13 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
         twins = [len(sizes) - 1]
         tied = Plan("group", f"one of two groups of {sizes[-1]}", makers.make([(twins[0], sizes[-1])]))
         yield from (tied, tied)
+    elif _order_goes_on(scope) and rng.random() < TIED:
+        twins = [len(sizes) - 1 if _descending(scope) else 0]
+        size = sizes[twins[0]]
+        decided = Plan(
+            "group", f"one of the groups of {size}, which the next key orders", makers.make([(twins[0], size)])
+        )
+        yield from [decided] * rng.randint(2, DECIDED)
     elif twins:
         pair = [(rank, sizes[rank]) for rank in twins]
         yield Plan("group", "groups of different size that show the same", makers.make(pair))
@@ -334,6 +343,12 @@ def _ranked(scope: Scope) -> bool:
     """Whether groups are ranked by a window: RANK and ROW_NUMBER differ only where two tie."""
     windows = (node for item in scope.select.expressions for node in item.find_all(exp.Window))
     return any(window.args.get("order") and any(map(is_aggregate, window.args["order"].walk())) for window in windows)
+
+
+def _order_goes_on(scope: Scope) -> bool:
+    """Whether a second key orders groups that are equal by the first."""
+    order = scope.select.args.get("order")
+    return order is not None and len(order.expressions) > 1
 
 
 def _may_be_null(query: Query, column: exp.Column) -> bool:

@@ -48,12 +48,12 @@ class Proposal:
 class Focus:
     """What a query looks at: `literals` it compares with, the columns it orders by (`ordered`), which should not hold a
     value twice lest the answer depend on chance, and those it compares with so many times their mean over the table
-    (`averaged`). `shunned`: values that no row holds by chance, where a column has others. `alone`: most references
-    that may be NULL are.
+    (`averaged`). `shunned`: values that no row holds by chance, where a column has others. `unknown`: columns that are
+    mostly NULL, where they may be.
     """
 
     literals: Values = field(default_factory=dict)
     ordered: frozenset[Place] = frozenset()
     averaged: frozenset[tuple[Place, float]] = frozenset()
     shunned: Values = field(default_factory=dict)
-    alone: bool = False
+    unknown: frozenset[Place] = frozenset()

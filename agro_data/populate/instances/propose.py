@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from agro_data.hashing import seed_of
 from agro_data.populate.instances.compose import compose
-from agro_data.populate.instances.focus import focus_of, group_columns, places_of
+from agro_data.populate.instances.focus import focus_of, group_columns, places_of, read_places
 from agro_data.populate.instances.one_row import with_names_once
 from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal
 from agro_data.populate.instances.witness import witnesses
@@ -23,6 +23,7 @@ _MANY_TABLES = 12
 _SPARSE = 4  # of so many instances, one has few rows
 _SHARE_OF_FEW = 0.12
 _ALONE = 0.5  # share of those in which rows seldom refer to others
+_UNKNOWN = 0.75  # share of the instances against another query in which what one of the two alone reads is mostly NULL
 
 
 def instances(
@@ -37,31 +38,35 @@ def instances(
     Whether an instance is valid for the query (its answer not empty and not open to chance) shows when it is run.
     """
     schema = with_names_once(schema, found)
-    focus = focus_of(found, schema)
+    plain = focus_of(found, schema)
     grouped = _ranks_groups(found)
     group_keys = {
         place for scope in found.scopes for column in group_columns(found, scope) for place in places_of(found, column)
     }
-    apart = replace(focus, ordered=focus.ordered | group_keys)
     cramped = any(schema.by_name[table].checks for table in found.tables)
+    references = frozenset((key.table, column) for key in schema.foreign_keys for column in key.columns)
+    further = read_places(against) ^ read_places(found) if against is not None else frozenset()
     for number in count():
         if number == 3:  # what does a query say that finds nothing?
             rows = _noise(found, schema, stream(seed, "few"), inside=2)
-            yield compose(schema, profile, {}, [rows], seed, Focus(shunned=focus.literals))
+            yield compose(schema, profile, {}, [rows], seed, Focus(shunned=plain.literals))
             continue
         chosen = seed_of(seed, "instance", number)
         rng = stream(chosen, "recipe")
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
+        lost = bool(further) and rng.random() < _UNKNOWN
+        focus, other = (replace(plain, unknown=further), None) if lost else (plain, against)
         if cramped and number % _SPARSE == 1:  # where few values may stand, many rows hold all of them
-            few = _few(found, schema, profile, chosen, against, rng if number % (2 * _SPARSE) == 1 else None)
+            few = _few(found, schema, profile, chosen, other, rng if number % (2 * _SPARSE) == 1 else None)
             few.append(_noise(found, schema, rng, inside=0))
-            lonely = replace(focus, alone=rng.random() < _ALONE)
+            lonely = replace(focus, unknown=references) if rng.random() < _ALONE else focus
             yield compose(schema, profile, {}, few, chosen, lonely)
             continue
-        proposals = witnesses(found, schema, profile, chosen, against, share)
+        proposals = witnesses(found, schema, profile, chosen, other, share)
         if grouped and number % 3 < 2:
             proposals = [p for p in proposals if p.kind in ("group", "order", "absent")]
             rows = _noise(found, schema, rng, inside=0)
+            apart = replace(focus, ordered=focus.ordered | group_keys)
             yield compose(schema, profile, {}, [*proposals, rows], chosen, apart)
             continue
         if number % 2 == 0 and (_cuts(found) or _lists(found)):  # a row has one partner, so that none ties with itself

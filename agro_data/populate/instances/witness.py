@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from agro_data.populate.instances.extremes import extremes
+from agro_data.populate.instances.extremes import decided, extremes
 from agro_data.populate.instances.groups import groups
 from agro_data.populate.instances.orders import orders
 from agro_data.populate.instances.plans import Make, Plan, Query, share_rows
@@ -25,6 +25,7 @@ _COPIES = 3  # readings of the whole query that meet everything
 _PAIRS = 24  # sibling and namesake proposals of one query
 _LONE = 0.5  # share of the instances against another query that have one row beyond an end
 _REORDERED = 0.75  # share of those against another order that have rows for the order alone, and none beyond an end
+_DECIDED = 0.4  # share of instances where an order's second key decides, which rows further out would hide
 _ENDS = 2  # proposals beyond an end: one that lies further out hides the others
 
 
@@ -92,8 +93,12 @@ def _ranks(scope: Scope) -> bool:
 
 def _beyond(query: Query, rng: random.Random, lone: bool | None) -> list[Plan]:
     """Some of the query's extremes. With another query, `lone` says which of the two gets a single row beyond an end;
-    this row misses a condition if the query has any. None: both get several rows.
+    this row misses a condition if the query has any. None: both get several rows. Instead of these, now and then, rows
+    among which a second key decides.
     """
+    by_second = list(decided(query))
+    if by_second and rng.random() < _DECIDED:
+        return by_second
     most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
     ends = list(extremes(query))
     if lone is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agro_data.verify.proofs.facts import Closure, Facts, Known
@@ -262,6 +263,13 @@ def distinct_rows(select: Select, known: Known, fired: set[str]) -> Select:
     return select
 
 
+def _same_is_shown(select: Select, keys: Sequence[Key], facts: Facts) -> bool:
+    """Whether rows that are equal in all of these keys show the same, so that it does not matter which comes first."""
+    exact = [key.term for key in keys if all(map(facts.known.kind, columns_in([key.term])))]
+    determined = facts.closure(exact).columns
+    return bool(exact) and all(term in exact or term in determined or term[0] == "lit" for term in select.outputs)
+
+
 def few_rows(select: Select, known: Known, fired: set[str]) -> Select:
     """DISTINCT, ORDER BY and LIMIT of one row; DISTINCT of rows that differ; order keys that are determined."""
     facts = Facts(known, select)
@@ -296,7 +304,7 @@ def few_rows(select: Select, known: Known, fired: set[str]) -> Select:
         before = facts.closure(tuple(k.term for k in keys))
         grouped = select.group and all(term in before.columns for term in select.group)
         fixed = before.everything or grouped or key.term in before.columns or key.term[0] == "lit"
-        if not fixed:
+        if not fixed and not _same_is_shown(select, keys, facts):
             keys.append(key)
     if len(keys) < len(select.order):
         fired.add("key")
