@@ -164,11 +164,11 @@ class _Groups:
         return True
 
     def _uncounted(self, tableau: Tableau, frame: Frame, rank: int, rng: random.Random) -> list[exp.Column]:
-        """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT leaves them out. Of
-        a column that the query asks something of, or groups by, such a row would not be of the group.
+        """Columns in which further rows of a group, most of the smallest, hold NULL, so that COUNT or AVG leaves them
+        out. Of a column that the query asks something of, or groups by, such a row would not be of the group.
         """
         keys = {tableau.unknown_of(column, frame) for column in self._keys()}
-        counted = (node.this for node in _inside(self.scope) if isinstance(node, exp.Count))
+        counted = (node.this for node in _inside(self.scope) if isinstance(node, (exp.Count, exp.Avg)))
         columns = [
             column
             for column in counted

@@ -17,6 +17,7 @@ from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal
 from agro_data.populate.instances.witness import witnesses
 from agro_data.populate.schema import Rows, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.constructs import number_of
 from agro_data.sql.resolution import Resolution
 
 _MANY_TABLES = 12
@@ -43,7 +44,7 @@ def instances(
     group_keys = {
         place for scope in found.scopes for column in group_columns(found, scope) for place in places_of(found, column)
     }
-    cramped = any(schema.by_name[table].checks for table in found.tables)
+    cramped = any(schema.by_name[table].checks for table in found.tables) or _keeps_several(found)
     references = frozenset((key.table, column) for key in schema.foreign_keys for column in key.columns)
     further = read_places(against) ^ read_places(found) if against is not None else frozenset()
     for number in count():
@@ -56,7 +57,7 @@ def instances(
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
         lost = bool(further) and rng.random() < _UNKNOWN
         focus, other = (replace(plain, unknown=further), None) if lost else (plain, against)
-        if cramped and number % _SPARSE == 1:  # where few values may stand, many rows hold all of them
+        if cramped and number % _SPARSE == 1:  # many rows hold all values that may stand, or are all that is kept
             few = _few(found, schema, profile, chosen, other, rng if number % (2 * _SPARSE) == 1 else None)
             few.append(_noise(found, schema, rng, inside=0))
             lonely = replace(focus, unknown=references) if rng.random() < _ALONE else focus
@@ -113,6 +114,11 @@ def _cuts(found: Resolution) -> bool:
         len(scope.sources) > 1 and scope.select.args.get("limit") is not None and scope.select.args.get("group") is None
         for scope in found.scopes
     )
+
+
+def _keeps_several(found: Resolution) -> bool:
+    """Whether some SELECT keeps a number of rows: what the last of them tell shows only if there are no more."""
+    return any((number_of(scope.select, "limit") or 0) > 1 for scope in found.scopes)
 
 
 def _lists(found: Resolution) -> bool:

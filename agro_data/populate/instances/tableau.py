@@ -98,10 +98,13 @@ class Tableau(Unknowns):
         frame = Frame(outer=outer)
         self.frames.append((id(node), frame))
         scope = self._scopes[id(node)]
+        joins = node.args.get("joins") or ()
+        lost = {id(join.this) for join in joins if join.side == "LEFT" and self._is_lost(join, node, missed)}
         for source in scope.sources:
-            self._source(source, frame, missed, depth)
-        for join in node.args.get("joins") or ():
-            if join.args.get("on") is not None:
+            if id(source.node) not in lost:
+                self._source(source, frame, missed, depth)
+        for join in joins:
+            if join.args.get("on") is not None and id(join.this) not in lost:
                 self.impose(join.args["on"], True, frame, missed, depth)
         for name in sorted(scope.merged):
             cells = [self.column(source, name, frame) for source in scope.sources if name in source.columns]
@@ -113,6 +116,19 @@ class Tableau(Unknowns):
             frame.outputs.append(self.unknown_of(item.unalias(), frame))
             frame.terms.append(self.term_of(item.unalias(), frame) if frame.outputs[-1] is None else None)
         return frame
+
+    def _is_lost(self, join: exp.Join, node: exp.Select, missed: Missed) -> bool:
+        """Whether WHERE asks for rows that a LEFT JOIN finds no partner for: that a column of the partner IS NULL."""
+        where = node.args.get("where")
+        condition = where.this.unnest() if where is not None else exp.true()
+        for part in condition.flatten() if isinstance(condition, exp.And) else (condition,):
+            if isinstance(part, exp.Is) and isinstance(part.expression, exp.Null) and id(part) not in missed:
+                binding = self.found.binding(part.this)
+                source = binding.source if binding is not None else None
+                if binding is not None and source is not None and source.table and source.node is join.this:
+                    spec = self.schema.by_name[source.table].by_name[source.columns[binding.name]]
+                    return not spec.nullable or self.rng.random() < 0.5
+        return False
 
     def _source(self, source: Source, frame: Frame, missed: Missed, depth: int) -> None:
         if source.table:

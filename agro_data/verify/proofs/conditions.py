@@ -160,7 +160,7 @@ def _told_by_partner(term: Term, place: int, facts: Facts, fired: set[str]) -> T
     source = facts.sources.get(column[1]) if column[0] == "col" else None
     spec = facts.spec(column[1]) if source is not None and source.left else None
     always = sorted(folded(c.name) for c in spec.columns if not c.nullable) if spec is not None else []
-    if column[-1] not in always or column[-1] == always[0]:
+    if not always or column[-1] == always[0] or not facts.known_in_partners(column):
         return None
     fired.add("null_together")
     return (*term[:place], ("col", column[1], always[0]), *term[place + 1 :])
