@@ -26,6 +26,8 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 def conditions(
     frame: Frame,
@@ -253,28 +255,38 @@ class Maker:
 
     def date(self) -> Predicate | None:
         """Before, after, between, or in a year."""
-        cells = [v for v in self.profile.quantiles if isinstance(v, str)]
-        days = sorted({v[:10] for v in cells if re.match(r"\d{4}-\d\d-\d\d", v)})
-        here = self.here[:10] if isinstance(self.here, str) and re.match(r"\d{4}-\d\d-\d\d", self.here) else None
-        if not days:
-            return self.same() if self.profile.kind == "date" else None
-        several = days[0][:4] != days[-1][:4]
-        if several and self.scene.chance(0.45):
-            year = int((here or self.scene.pick(days))[:4])
-            part: Expression = DatePart("year", self.column)
-            if self.plain or self.scene.chance(0.6) or not days[0][:4] < str(year) < days[-1][:4]:
-                return Comparison("=", part, Value(year))
-            operator: Comparator = ">=" if self.scene.chance(0.5) else "<="
-            return Comparison(operator, part, Value(year))
-        inner = days[1:-1]
-        after = [d for d in inner if here is None or d < here]
-        before = [d for d in inner if here is None or d > here]
-        if after and before and not self.plain and self.scene.chance(0.15) and self.profile.kind == "date":
+        days = sorted({day for value in self.profile.quantiles if (day := _day(value)) is not None})
+        here = _day(self.here)
+        if days and days[0][:4] != days[-1][:4] and self.scene.chance(0.45):
+            return self._in_year(days, here)
+        bound = self._day_bound(days[1:-1], here)
+        if bound is None and self.profile.kind == "date":
+            return self.same()
+        return bound
+
+    def _in_year(self, days: Sequence[str], here: str | None) -> Predicate:
+        """In a year, or from it or up to it on; `days` are of several years."""
+        year = int((here or self.scene.pick(days))[:4])
+        part: Expression = DatePart("year", self.column)
+        if self.plain or self.scene.chance(0.6) or not days[0][:4] < str(year) < days[-1][:4]:
+            return Comparison("=", part, Value(year))
+        return Comparison(">=" if self.scene.chance(0.5) else "<=", part, Value(year))
+
+    def _day_bound(self, days: Sequence[str], here: str | None) -> Predicate | None:
+        """After or before one of `days`, or between two; None where none keeps the row of the day `here`."""
+        whole = self.profile.kind == "date"
+        after = [day for day in days if here is None or day < here]
+        before = [day for day in days if here is None or day > here]
+        if after and before and not self.plain and self.scene.chance(0.15) and whole:
             return Between(self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before)))
         if after and (not before or self.scene.chance(0.55)):
             # On timestamps "after the day" would need the next midnight: from the day on is what is asked then.
-            later: Comparator = ">" if self.profile.kind == "date" else ">="
-            return Comparison(later, self.column, self.value(self.scene.pick(after)))
+            return Comparison(">" if whole else ">=", self.column, self.value(self.scene.pick(after)))
         if before:
             return Comparison("<", self.column, self.value(self.scene.pick(before)))
-        return self.same() if self.profile.kind == "date" else None
+        return None
+
+
+def _day(value: Cell) -> str | None:
+    """The day of an ISO date or timestamp; None where it is none."""
+    return value[:10] if isinstance(value, str) and _ISO_DAY.match(value) else None

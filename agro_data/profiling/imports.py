@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,16 @@ def from_dbt(path: Path, schema: Schema, *, values: bool = True) -> Semantics:
         return Semantics(problems=(f"{path.name}: not a dbt manifest ({error!r}); unused",))
 
 
+@dataclass(frozen=True)
+class _DbtTest:
+    """A generic test of one column, both as the database spells them."""
+
+    name: str
+    table: str
+    column: str
+    arguments: Mapping[str, Any]
+
+
 def _from_dbt_nodes(nodes: Mapping[str, dict[str, Any]], speller: Speller, *, values: bool) -> Semantics:
     placed = {
         key: table
@@ -186,36 +196,52 @@ def _from_dbt_nodes(nodes: Mapping[str, dict[str, Any]], speller: Speller, *, va
                 columns[table][spelled] = _dbt_column(column, values=values)
     unique: dict[str, list[str]] = {}
     joins: list[JoinSemantics] = []
-    for _, node in sorted(nodes.items()):
-        test = node.get("test_metadata") or {}
-        table = placed.get(node.get("attached_node") or "") or next(
-            (placed[key] for key in reversed(node.get("depends_on", {}).get("nodes", [])) if key in placed),
-            None,
-        )
-        arguments = test.get("kwargs", {})
-        named = node.get("column_name") or arguments.get("column_name") or ""
-        child = speller.column(table, named) if table else None
-        if not test or table is None or child is None:
-            continue
-        if test.get("name") == "unique":
-            unique.setdefault(table, []).append(child)
-        elif (
-            test.get("name") == "accepted_values"
-            and values
-            and not (known := columns[table].get(child, ColumnSemantics())).codes
-        ):
-            columns[table][child] = replace(known, role=known.role or "category")
-        elif test.get("name") == "relationships":
-            parent = speller.table(_referred(str(arguments.get("to", ""))))
-            target = speller.column(parent, str(arguments.get("field", ""))) if parent else None
-            if parent and target:
-                joins.append(JoinSemantics(table, (child,), parent, (target,)))
+    tests = (_dbt_test(node, placed, speller) for _, node in sorted(nodes.items()))
+    for test in (test for test in tests if test is not None):
+        known = columns[test.table].get(test.column, ColumnSemantics())
+        if test.name == "unique":
+            unique.setdefault(test.table, []).append(test.column)
+        elif test.name == "accepted_values" and values and not known.codes:
+            columns[test.table][test.column] = replace(known, role=known.role or "category")
+        elif test.name == "relationships" and (join := _dbt_join(test, speller)) is not None:
+            joins.append(join)
     return Semantics(
         tables={
             table: _dbt_description(nodes[key], columns[table], unique.get(table, [])) for key, table in placed.items()
         },
         joins=tuple(joins),
     )
+
+
+def _dbt_test(node: Mapping[str, Any], placed: Mapping[str, str], speller: Speller) -> _DbtTest | None:
+    """The generic test that a node is; None where it is none, or none of a column that is here.
+
+    `placed`: the tables of the nodes that are here.
+    """
+    metadata = node.get("test_metadata") or {}
+    table = _dbt_tested(node, placed)
+    arguments = metadata.get("kwargs", {})
+    named = node.get("column_name") or arguments.get("column_name") or ""
+    column = speller.column(table, named) if table else None
+    if not metadata or table is None or column is None:
+        return None
+    return _DbtTest(str(metadata.get("name")), table, column, arguments)
+
+
+def _dbt_tested(node: Mapping[str, Any], placed: Mapping[str, str]) -> str | None:
+    """The table that a test is attached to, else the last one that it depends on."""
+    attached = placed.get(node.get("attached_node") or "")
+    if attached:
+        return attached
+    depends = reversed(node.get("depends_on", {}).get("nodes", []))
+    return next((placed[key] for key in depends if key in placed), None)
+
+
+def _dbt_join(test: _DbtTest, speller: Speller) -> JoinSemantics | None:
+    """The join that a test of relationships is about."""
+    parent = speller.table(_referred(str(test.arguments.get("to", ""))))
+    target = speller.column(parent, str(test.arguments.get("field", ""))) if parent else None
+    return JoinSemantics(test.table, (test.column,), parent, (target,)) if parent and target else None
 
 
 def _dbt_table(node: Mapping[str, Any], speller: Speller) -> str | None:

@@ -120,28 +120,27 @@ def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable,
     if child is parent:
         marked = bool(_SELF & set(words))
         return 0.7 if marked and primary and not own_key and _ends(words, target[-1:]) else 0.0
-    generic = tuple(target) in _GENERIC
-    full = target if starts_with(target, parent.words) else [*parent.words, *target]
-    head = target if starts_with(target, parent.words[-1:]) else [*parent.words[-1:], *target]
     if own_key and not (starts_with(words, parent.words) and not starts_with(words, child.words)):
         return 0.0  # a table's own key refers only when it is named after the other table
+    full, short = _after(parent.words, target), _after(parent.words[-1:], target)
+    same = words == target and tuple(target) not in _GENERIC
     named = target[-1] in _KEYED
-    if words == full:
-        return 0.95 if primary else 0.8
-    if words == target and not generic:
-        after_parent = starts_with(target, parent.words) or starts_with(target, parent.words[-1:])
-        return (0.9 if after_parent else 0.65) if primary else 0.6
-    if words == head and named:
-        return 0.8 if primary else 0.65
-    if _ends(words, full) and named:
-        return 0.85 if primary else 0.65
-    if words == parent.words and primary:  # the singular: "games" counts games, "game" is one
-        return 0.75
-    if _ends(words, target) and not generic and named and primary:
-        return 0.75
-    if words[-len(parent.words) :] == parent.words and primary and len(words) == len(parent.words) + 1:
-        return 0.65
-    return 0.0
+    forms = (  # of a reference to "order item" by "id"; how sure it is where that is the primary key, and where not
+        (words == full, 0.95, 0.8),  # "order item id"
+        (same and target == short, 0.9, 0.6),  # "item id", as the key itself is called
+        (same, 0.65, 0.6),  # any other name that the key has, too
+        (words == short and named, 0.8, 0.65),  # "item id", of a key that is called "id" alone
+        (_ends(words, full) and named, 0.85, 0.65),  # "first order item id"
+        (words == parent.words, 0.75, 0.0),  # the singular, "order item": "order items" would count them
+        (_ends(words, target) and named and tuple(target) not in _GENERIC, 0.75, 0.0),  # "first", before the key's name
+        (len(words) > 1 and words[1:] == parent.words, 0.65, 0.0),  # "first order item"
+    )
+    return next((sure if primary else less for fits, sure, less in forms if fits), 0.0)
+
+
+def _after(noun: list[str], key: list[str]) -> list[str]:
+    """A key's name with the noun of its table before it, once."""
+    return key if starts_with(key, noun) else [*noun, *key]
 
 
 def infer(

@@ -111,14 +111,12 @@ def unit_of(words: list[str]) -> str:
 
 def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     last = words[head_place(words)] if words else ""
-    counted = words[:2] == ["number", "of"] or last == "count" or last.endswith("count")
-    if counted:
+    quantity = not _QUANTITY.isdisjoint(words)
+    if _is_count(words, last):
         return "measure"
     if place.refers or (place.sole_key and not statistics.years) or _identifies(words):
         return "identifier"
-    if statistics.years and (_DATING & set(words) or (_recent(statistics) and not _QUANTITY & set(words))):
-        return "year"
-    if "year" in words and last == "year" and not statistics.distinct:
+    if _is_year(words, last, statistics, quantity):
         return "year"
     if _part_of_date(last, statistics):
         return "category"
@@ -128,9 +126,24 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
         return "identifier"
     if last in _GROUPING and statistics.integral and _repeats(statistics, 40):
         return "category"
-    if place.part_of_key and not _QUANTITY & set(words):
+    if place.part_of_key and not quantity:
         return "identifier"
     return "identifier" if _is_moment(words, last, statistics) or _is_clock(last, statistics) else "measure"
+
+
+def _is_count(words: list[str], last: str) -> bool:
+    """Whether the name says how many there are of something: "number of seats", "headcount"."""
+    return words[:2] == ["number", "of"] or last.endswith("count")
+
+
+def _is_year(words: list[str], last: str, statistics: Statistics, quantity: bool) -> bool:
+    """Whether numbers are years, by their values and name; by the name "year" alone where there are no values.
+
+    `quantity`: a word says that something is measured, as a price of 1999 is.
+    """
+    if statistics.years and (not _DATING.isdisjoint(words) or (_recent(statistics) and not quantity)):
+        return True
+    return last == "year" and not statistics.distinct
 
 
 def _part_of_date(last: str, statistics: Statistics) -> bool:

@@ -16,6 +16,7 @@ from agro_data.intent.tree import (
     Comparison,
     DatePart,
     Exists,
+    Expression,
     InQuery,
     IsNull,
     Predicate,
@@ -101,68 +102,103 @@ def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Fram
 
 
 def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
-    shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    keys = [expression for expression in shown if not isinstance(expression, Aggregate)]
-    if not keys or not set(keys) <= set(query.group_by) or query.distinct:
-        return "groups that are not named by what they are grouped by"
-    if shown not in ([*keys, *figures], [*figures, *keys]):
-        return "figures in between the names of groups"
-    dated = [key for key in query.group_by if isinstance(key, DatePart)]
-    if dated and len(query.group_by) > 1:
-        return "groups by a date and something else"
-    columns = [key for key in query.group_by if isinstance(key, Column)]
-    if not dated and (len(columns) < len(query.group_by) or _own_rows(query, columns, profile)):
-        return "groups of one row each, or by an expression"
-    hidden = set(query.group_by) - set(keys)
-    if hidden and not _is_entity(query, columns, profile):
-        return "groups by a column that is not shown"
+    """Figures of groups: of those that come first, of those that pass a test, or of all."""
+    fault = _unnamed_groups(query, profile)
+    if fault:
+        return fault
+    dated = any(isinstance(key, DatePart) for key in query.group_by)
     orders = [key.expression for key in query.order_by]
     if query.limit is not None:
-        if query.having is not None or len(orders) != 1 or not isinstance(orders[0], Aggregate) or dated:
-            return "the first groups by other than one figure"
-        argument = orders[0].argument if orders[0].function != "count" else None  # of nothing a count is 0
-        if isinstance(argument, Column) and not query.order_by[0].descending and _may_lack(argument, query, profile):
-            return "the last groups by a figure that may be unknown"
-        return Frame("superlative_group", "total_order")
+        return _first_groups(query, orders, dated, profile)
     if query.having is not None:
-        test = query.having
-        if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
-            return "a HAVING other than a figure against a number"
-        if dated or orders:
-            return "a HAVING over dates, or in an order"
-        return Frame("having")
-    if not figures:
+        return _tested_groups(query.having, orders, dated)
+    shown = [output.expression for output in query.select]
+    if not any(isinstance(expression, Aggregate) for expression in shown):
         return "groups without a figure"
-    if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in keys for key in orders):
+    if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "groups in an order that is not theirs"
     return Frame("date_group" if dated else "group", "total_order" if orders else "none")
 
 
+def _unnamed_groups(query: Query, profile: DatabaseProfile) -> str:
+    """Why a question could not name the groups by what is shown of them; "" where it can."""
+    shown = [output.expression for output in query.select]
+    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
+    names = [expression for expression in shown if not isinstance(expression, Aggregate)]
+    keys = query.group_by
+    if not names or not set(names) <= set(keys) or query.distinct:
+        return "groups that are not named by what they are grouped by"
+    if shown not in ([*names, *figures], [*figures, *names]):
+        return "figures in between the names of groups"
+    columns = [key for key in keys if isinstance(key, Column)]
+    if any(isinstance(key, DatePart) for key in keys):
+        if len(keys) > 1:
+            return "groups by a date and something else"
+    elif len(columns) < len(keys) or _own_rows(query, columns, profile):
+        return "groups of one row each, or by an expression"
+    if set(keys) - set(names) and not _is_entity(query, columns, profile):
+        return "groups by a column that is not shown"
+    return ""
+
+
+def _first_groups(query: Query, orders: Sequence[Expression], dated: bool, profile: DatabaseProfile) -> Frame | str:
+    """The first groups by a figure of theirs."""
+    if query.having is not None or dated or len(orders) != 1 or not isinstance(orders[0], Aggregate):
+        return "the first groups by other than one figure"
+    figure, descending = orders[0], query.order_by[0].descending
+    argument = figure.argument if figure.function != "count" else None  # of nothing a count is 0
+    if isinstance(argument, Column) and not descending and _may_lack(argument, query, profile):
+        return "the last groups by a figure that may be unknown"
+    return Frame("superlative_group", "total_order")
+
+
+def _tested_groups(test: Predicate, orders: Sequence[Expression], dated: bool) -> Frame | str:
+    """The groups that pass HAVING."""
+    if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
+        return "a HAVING other than a figure against a number"
+    if dated or orders:
+        return "a HAVING over dates, or in an order"
+    return Frame("having")
+
+
 def _two_lists(operation: SetOperation) -> Frame | str:
     """Two lists of one column of the same rows, under other conditions."""
-    sides = (operation.left, operation.right)
-    if operation.order_by or any(side.group_by or side.limit or side.order_by or side.distinct for side in sides):
+    left, right = operation.left, operation.right
+    if operation.order_by or not (_is_plain(left) and _is_plain(right)):
         return "a set operation of other than plain lists"
-    read = [([s.table for s in side.sources], [join.columns for join in side.joins]) for side in sides]
-    if read[0] != read[1] or len(sides[0].sources) > 2:
+    if _rows_of(left) != _rows_of(right) or len(left.sources) > 2:
         return "a set operation over other tables on each side, or joined in another way"
-    shown = [
-        (next(s.table for s in side.sources if s.alias == output.expression.source), output.expression.name)
-        for side in sides
-        for output in side.select
-        if isinstance(output.expression, Column)
-    ]
-    if len(shown) != 2 or shown[0] != shown[1] or any(len(side.select) != 1 for side in sides):
+    if (column := _only_column(left)) is None or column != _only_column(right):
         return "a set operation over other than one column"
-    parts = [conjuncts(side.where) for side in sides]
-    if any(
-        len(found) > 2 or any(isinstance(n, Scalar | Exists | InQuery) for n in walk(tuple(found))) for found in parts
-    ):
+    if _is_nested(left) or _is_nested(right):
         return "a set operation with nested conditions"
-    if not parts[1] or (not parts[0] and operation.operator != "except"):
+    if not conjuncts(right.where) or (not conjuncts(left.where) and operation.operator != "except"):
         return "a set operation with a side that has no condition"
     return Frame("set_operation")
+
+
+def _is_plain(side: Query) -> bool:
+    return not (side.group_by or side.limit or side.order_by or side.distinct)
+
+
+def _rows_of(side: Query) -> tuple[object, ...]:
+    """The tables of a query and how they are joined, whatever their aliases."""
+    return [source.table for source in side.sources], [join.columns for join in side.joins]
+
+
+def _only_column(side: Query) -> tuple[str, str] | None:
+    """Table and name of the one column that is shown; None where it is another thing, or several are."""
+    columns = [output.expression for output in side.select if isinstance(output.expression, Column)]
+    if not len(columns) == len(side.select) == 1:
+        return None
+    table = next(source.table for source in side.sources if source.alias == columns[0].source)
+    return table, columns[0].name
+
+
+def _is_nested(side: Query) -> bool:
+    """Whether there are more than two conditions, or a query in one."""
+    parts = conjuncts(side.where)
+    return len(parts) > 2 or any(isinstance(node, Scalar | Exists | InQuery) for node in walk(tuple(parts)))
 
 
 def _nested(query: Query, parts: Sequence[Predicate]) -> Frame | str | None:

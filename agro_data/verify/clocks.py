@@ -35,6 +35,7 @@ _NOT_IN_VALUE: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Window: ("partition_by", "order", "spec"), exp.Filter: ("expression",), exp.Collate: ("expression",),
     exp.Cast: ("to",),
 }  # fmt: skip
+_WHOLE = (exp.Cast, exp.Coalesce, exp.If, exp.Nullif, exp.Collate)  # what gives a text as it is, or none
 _NO_WORD = re.compile(r'[\d\s:./,_TZ+"{}\[\]-]*')  # of dates, of numbers, between them, and around them in JSON
 _FORMATTING = frozenset({"printf", "format", "strftime"})
 _CONVERSION = re.compile(r"%[-+ #0-9.!,]*[a-zA-Z%]")  # in a format of strftime
@@ -84,33 +85,32 @@ class _Way:
         value = value_of(node, self.names)
         if value is not None:
             return not inside or not value.is_string or _NO_WORD.fullmatch(value.name) is not None
-        if isinstance(node, _NUMBERS) or (isinstance(node, exp.Cast) and _is_number(node.to)):
+        if _is_number(node):
             return True
         if isinstance(node, exp.TimeToStr) or _name(node) in _FORMATTING:
             return self._is_formatted(node, inside=inside)
         if is_date_function(node):  # it is judged by itself, and gives a date or a number
             return True
-        if isinstance(node, exp.Column):
-            binding = self.names.binding(node)
-            if binding is None:
-                return True  # no such column, which is said elsewhere
-            origins = self._origins(binding, inside)
-            return all(origin is None or self.is_of_data(origin, inside=inside) for origin in origins)
-        if isinstance(node, exp.Query):
-            return all(
-                origin is None or self.is_of_data(origin, inside=inside)
-                for select, place in self._placed(node, 0)
-                for origin in self._output(select, place, inside)
-            )
-        if isinstance(node, exp.Case):
-            held = [*(one.args["true"] for one in node.args["ifs"]), node.args.get("default")]
-            return all(self.is_of_data(one, inside=inside) for one in held if one is not None)
         if isinstance(node, _LETTERS) or _name(node) in _LETTERS_NAMES:
             return False
-        if isinstance(node, exp.DPipe) and not inside and any(map(self._is_no_part, node.flatten())):
-            return all(self.is_of_data(part, inside=False) for part in node.flatten())
-        whole = isinstance(node, (exp.Cast, exp.Coalesce, exp.If, exp.Nullif, exp.Collate))
-        return all(self.is_of_data(child, inside=inside or not whole) for child in _in_value(node))
+        return all(part is None or self.is_of_data(part, inside=deep) for part, deep in self._parts(node, inside))
+
+    def _parts(self, node: exp.Expr, inside: bool) -> Iterator[tuple[exp.Expr | None, bool]]:
+        """What a value is made of, each with whether that is inside a function; None stands for a column of a table."""
+        if isinstance(node, exp.Column):
+            binding = self.names.binding(node)
+            if binding is not None:  # else there is no such column, which is said elsewhere
+                yield from ((origin, inside) for origin in self._origins(binding, inside))
+        elif isinstance(node, exp.Query):
+            for select, place in self._placed(node, 0):
+                yield from ((origin, inside) for origin in self._output(select, place, inside))
+        elif isinstance(node, exp.Case):
+            results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+            yield from ((result, inside) for result in results if result is not None)
+        elif isinstance(node, exp.DPipe) and not inside and any(map(self._is_no_part, node.flatten())):
+            yield from ((part, False) for part in node.flatten())
+        else:
+            yield from ((child, inside or not isinstance(node, _WHOLE)) for child in _in_value(node))
 
     def _is_no_part(self, node: exp.Expr) -> bool:
         """Whether a text that is written out is in none of the words: what holds it whole is none of them either."""
@@ -196,8 +196,11 @@ def _name(node: exp.Expr) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
 
 
-def _is_number(kind: exp.DataType) -> bool:
-    return kind.is_type(*exp.DataType.NUMERIC_TYPES) or kind.sql().upper() == "NUMERIC"
+def _is_number(node: exp.Expr) -> bool:
+    """Whether an expression gives a number, or nothing, of whatever it is made."""
+    if not isinstance(node, exp.Cast):
+        return isinstance(node, _NUMBERS)
+    return node.to.is_type(*exp.DataType.NUMERIC_TYPES) or node.to.sql().upper() == "NUMERIC"
 
 
 def _in_no_word(text: str) -> bool:

@@ -37,6 +37,7 @@ from agro_train.naming.words import (
 
 _BEHIND: dict[str, Want] = {"group": "by", "order": "by", "window": "new"}  # of `ENDING`; else an operand
 _DONE = VALUES | POSTFIX | UNITS | {"end", "asc", "desc", "nulls", "first", "last"}  # nothing is wanted behind them
+_OPERAND_IN_WINDOW = INFIX | {"by", "case", "when", "then", "else"}  # an operand is wanted behind them
 
 
 @dataclass
@@ -313,48 +314,73 @@ class PartialQuery:
         before, top.last, top.alias_may_follow = top.last, name, name == "end"
         top.cases += {"case": 1, "end": -1}.get(name, 0)
         if top.kind == "window":
-            top.want = "operand" if name in INFIX or name in ("by", "case", "when", "then", "else") else "after"
-        elif name in OPENING:
-            if top.want == "operand":
-                top.kind = "query"
-            top.clause, top.want = name, "new" if name == "with" else "operand"
-            if name == "values":
-                top.clause, top.closed, top.source = "limit", True, None
-        elif name == "from" and top.kind == "query" and before != "distinct":
+            top.want = "operand" if name in _OPERAND_IN_WINDOW else "after"
+            return True
+        if name in OPENING:
+            return self._opening(name)
+        if name in JOINED or name in self.scopes.names.joining or name == "outer":
+            return self._joining(name)
+        if name in ("on", "using"):
+            return self._joined_by(name)
+        if top.kind == "query" and name == "from" and before != "distinct":
             top.clause, top.want, top.owed = "from", "source", False
-        elif name in JOINED or name in self.scopes.names.joining or name == "outer":
-            top.free = name in UNKEYED or (top.free and top.want == "join")
-            top.owed = name == "join" and not top.free
-            top.clause, top.want = "from", "source" if name == "join" else "join"
-            return self.scopes.bind()
-        elif name in ("on", "using"):
-            top.clause, top.want, top.owed = ("on" if top.kind == "query" else top.clause), "operand", False
-            bound = self.scopes.bind()
-            if name == "on" and top.kind == "query":
-                self.scopes.begin_link()
-            return bound
-        elif name in SET and top.kind == "query":
+            return True
+        if top.kind == "query" and name in SET:
             return self._another_select()
-        elif name in ENDING and top.kind == "query" and before != "within":
+        if top.kind == "query" and name in ENDING and before != "within":
             top.clause, top.want = name, _BEHIND.get(name, "operand")
             return self.scopes.end_from()
-        elif name in ("order", "group") and before != "within":
-            top.want = "by"
-        elif name == "as":
-            if top.kind == "query" and top.clause == "with":
-                return True
-            top.want = "bracket" if top.want == "as" else "new"
-        elif name in ("over", "filter", "within") or before == "within":
-            top.want = "bracket"
-        elif name == "collate":
-            top.want = "word"
-        elif name in _DONE:
-            top.want = "after"
-        elif name == "all":
-            top.want = "start" if before in SET else "operand" if before in ("select", "(") else "after"
-        elif top.want != "cte":
-            top.want = "operand"
+        top.want = self._wanted_behind(name, before)
         return True
+
+    def _opening(self, name: str) -> bool:
+        """SELECT, WITH or VALUES."""
+        top = self.top
+        if top.want == "operand":  # it opens a query in what could have been any brackets
+            top.kind = "query"
+        top.clause, top.want = name, "new" if name == "with" else "operand"
+        if name == "values":
+            top.clause, top.closed, top.source = "limit", True, None
+        return True
+
+    def _joining(self, name: str) -> bool:
+        """JOIN, or a word that leads to it."""
+        top = self.top
+        top.free = name in UNKEYED or (top.free and top.want == "join")
+        top.owed = name == "join" and not top.free
+        top.clause, top.want = "from", "source" if name == "join" else "join"
+        return self.scopes.bind()
+
+    def _joined_by(self, name: str) -> bool:
+        """ON or USING: a clause of a query; in brackets (of a function) a word before an operand."""
+        top = self.top
+        in_query = top.kind == "query"
+        top.clause, top.want, top.owed = "on" if in_query else top.clause, "operand", False
+        bound = self.scopes.bind()
+        if name == "on" and in_query:
+            self.scopes.begin_link()
+        return bound
+
+    def _wanted_behind(self, name: str, before: str) -> Want:
+        """What is wanted behind a keyword that begins no clause; `before` is the keyword or bracket before it."""
+        top = self.top
+        if name in ("order", "group") and before != "within":
+            return "by"
+        if name == "as":
+            if top.kind == "query" and top.clause == "with":
+                return top.want
+            return "bracket" if top.want == "as" else "new"
+        if name in ("over", "filter", "within") or before == "within":
+            return "bracket"
+        if name == "collate":
+            return "word"
+        if name in _DONE:
+            return "after"
+        if name == "all" and before in SET:
+            return "start"
+        if name == "all":
+            return "operand" if before in ("select", "(") else "after"
+        return "cte" if top.want == "cte" else "operand"
 
     def _another_select(self) -> bool:
         """Behind UNION and its like."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
@@ -33,101 +34,125 @@ from agro_data.intent.tree import (
 )
 
 _PART_OF_NAME = ("first", "middle", "last")
+_LINKS = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
+          "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
+          "for the": "for the", "for all the": "for all the"}  # fmt: skip
 
 
-def answer(
-    scene: Scene, select: Sequence[Output], base: str, one: str, many: str, distinct: bool,
-    single: bool = False, definite: bool = False, every: bool = False,
-) -> Content:  # fmt: skip
-    """The selected columns of the rows that `one` and `many` describe, in the order of the select."""
+@dataclass(frozen=True)
+class Described:
+    """Rows of the source `base` in words: a noun phrase for `one` of them, and for `many`.
+
+    `extent`: "any" that the phrase fits ("singers from France"); a "single" one ("the oldest singer"); "definite" ones
+    ("the three oldest singers"); or "every" one, where none may be left out. `distinct`: repeats are left out.
+    """
+
+    base: str
+    one: str
+    many: str
+    extent: Literal["any", "single", "definite", "every"] = "any"
+    distinct: bool = False
+
+
+def answer(scene: Scene, select: Sequence[Output], rows: Described) -> Content:
+    """The selected columns of the rows, in the order of the select."""
     expressions = [o.expression for o in select]
     if all(isinstance(e, Aggregate | Share | MetricCall) for e in expressions):
-        return totals(scene, expressions, many)
-    plain = [isinstance(e, Column) and scene.same(base, e.source) for e in expressions]
-    voice = scene.voice
-    if all(plain):
-        names = [term(scene, e, base) for e in expressions]
-        return _own(scene, names, base, one, many, distinct, single, definite, every)
-    changed = expressions[0]
-    if len(expressions) == 1 and isinstance(changed, TextFunction) and changed.function in ("upper", "lower"):
-        inner = changed.arguments[0]
-        if isinstance(inner, Column) and scene.same(base, inner.source) and not (distinct or single or definite):
-            case = f"in {voice.pick('upper case', 'uppercase letters')}".replace("upper", changed.function)
-            return replace(_own(scene, [scene.phrase(inner)], base, one, many, False, False, False, every), tail=case)
-    segments = [_segment(scene, e, base) for e in expressions]
-    if distinct:
-        if len(segments) == 1 and isinstance(expressions[0], Column):
-            column = expressions[0]
-            kind = voice.weigh(DIFFERENT)
-            return Content(
-                f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
-            )
-        return Content(f"the different combinations of {scene.voice.listed(segments)} for {many}")
-    owners = [owner for owner, _ in _by_owner(scene, expressions, base)]
-    if (single or definite) and (scene.query.where is not None or len(owners) > 1):
-        return Content(led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
-    if single:
-        return Content(joined(scene, expressions, base, f"the {one}"))
-    if definite:
-        return Content(joined(scene, expressions, base, f"each of the {many}"))
-    plain_columns = all(isinstance(e, Column) for e in expressions)
-    if plain_columns and owners[:1] == [""] and len(owners) == 2 and _is_near(scene, base, owners[1]):
-        form = voice.weigh(BESIDE)
-    elif plain_columns and len(owners) == 1:
-        form = voice.weigh(ELSEWHERE)
-    else:
-        form = voice.pick("of each", "for each")
-    simple = one.removeprefix(scene.one(base)).split(" ")[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
-    if form == "together":
-        return Content(_together(scene, expressions, base, many))
-    if form == "compound" and owners[0]:
-        theirs = voice.listed([words.plural(compounded(scene.one(owners[0]), p)) for p in _phrases(scene, expressions)])
-        return Content(f"the {theirs} {voice.pick('of', 'for')} {voice.pick('all ', 'the ')}{many}")
-    if form == "of each" and simple:
-        return Content(joined(scene, expressions, base, f"each {one}"))
-    return Content(led(scene, expressions, base), lead=f"for {voice.weigh(EACH)} {one}")
+        return totals(scene, expressions, rows.many)
+    if all(_is_own(scene, e, rows.base) for e in expressions):
+        return _own(scene, [term(scene, e, rows.base) for e in expressions], rows)
+    turned = _in_other_case(scene, expressions, rows)
+    if turned is not None:
+        return turned
+    segments = [_segment(scene, e, rows.base) for e in expressions]  # they draw, whether they are said or not
+    if rows.distinct:
+        return _different(scene, expressions, segments, rows)
+    owners = [owner for owner, _ in _by_owner(scene, expressions, rows.base)]
+    if rows.extent in ("single", "definite"):
+        of = f"the {rows.one}" if rows.extent == "single" else f"each of the {rows.many}"
+        if scene.query.where is not None or len(owners) > 1:
+            return Content(led(scene, expressions, rows.base), lead=f"for {of}")
+        return Content(joined(scene, expressions, rows.base, of))
+    return _beside(scene, expressions, owners, rows)
 
 
-def _own(
-    scene: Scene,
-    names: list[str],
-    base: str,
-    one: str,
-    many: str,
-    distinct: bool,
-    single: bool,
-    definite: bool,
-    every: bool,
-) -> Content:
+def _is_own(scene: Scene, expression: Expression, base: str) -> bool:
+    return isinstance(expression, Column) and scene.same(base, expression.source)
+
+
+def _own(scene: Scene, names: Sequence[str], rows: Described) -> Content:
+    """Columns of the rows themselves, by these names."""
     voice = scene.voice
     several = [words.plural(n) for n in names]
-    plain = many == scene.many(base)
-    if single:
-        return Content(f"the {listed_names(voice, names)} of the {one}")
-    if distinct:
+    plain = rows.many == scene.many(rows.base)
+    if rows.extent == "single":
+        return Content(f"the {listed_names(voice, names)} of the {rows.one}")
+    if rows.distinct:
         kind = voice.weigh(DIFFERENT)
-        if len(names) == 1:
-            return Content(
-                f"the {kind} {several[0]} of {voice.pick('all ', '')}{many}"
-                if plain
-                else f"the {kind} {several[0]} of {many}"
-            )
-        return Content(f"the {kind} combinations of {listed_names(voice, names)} of {many}")
-    if definite:
-        return Content(f"the {listed_names(voice, several)} of the {many}")
-    if every:
-        return Content(
-            voice.pick(
-                f"the {listed_names(voice, several)} of all {many}", f"the {listed_names(voice, names)} of each {one}"
-            )
-        )
+        if len(names) > 1:
+            return Content(f"the {kind} combinations of {listed_names(voice, names)} of {rows.many}")
+        return Content(f"the {kind} {several[0]} of {voice.pick('all ', '') if plain else ''}{rows.many}")
+    if rows.extent == "definite":
+        return Content(f"the {listed_names(voice, several)} of the {rows.many}")
+    if rows.extent == "every":
+        of_all = f"the {listed_names(voice, several)} of all {rows.many}"
+        return Content(voice.pick(of_all, f"the {listed_names(voice, names)} of each {rows.one}"))
     form = voice.weigh(LISTED_ALL if plain else LISTED_SOME)
     one_each = form.startswith(("singular", "each")) or (len(names) > 1 and voice.chance(SINGULAR_LIST))
     what = listed_names(voice, names if one_each else several)
-    link = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
-            "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
-            "for the": "for the", "for all the": "for all the"}  # fmt: skip
-    return Content(f"the {what} of each {one}" if form == "each" else f"the {what} {link[form]} {many}")
+    return Content(f"the {what} of each {rows.one}" if form == "each" else f"the {what} {_LINKS[form]} {rows.many}")
+
+
+def _in_other_case(scene: Scene, expressions: Sequence[Expression], rows: Described) -> Content | None:
+    """ "the names of all singers in upper case", where one column is asked for and in that way."""
+    changed = expressions[0]
+    if len(expressions) > 1 or not isinstance(changed, TextFunction) or changed.function not in ("upper", "lower"):
+        return None
+    inner = changed.arguments[0]
+    if not isinstance(inner, Column) or not scene.same(rows.base, inner.source):
+        return None
+    if rows.distinct or rows.extent in ("single", "definite"):
+        return None
+    case = f"in {scene.voice.pick('upper case', 'uppercase letters')}".replace("upper", changed.function)
+    return replace(_own(scene, [scene.phrase(inner)], rows), tail=case)
+
+
+def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequence[str], rows: Described) -> Content:
+    """Different values of a column of another source, or of several expressions (said as `segments`) together."""
+    column = expressions[0]
+    if len(expressions) > 1 or not isinstance(column, Column):
+        return Content(f"the different combinations of {scene.voice.listed(segments)} for {rows.many}")
+    kind, values = scene.voice.weigh(DIFFERENT), words.plural(scene.phrase(column))
+    return Content(f"the {kind} {values} of the {scene.many(column.source)} of {rows.many}")
+
+
+def _beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], rows: Described) -> Content:
+    """Columns of the rows and of what they belong to; `owners`: whose each run of them is, "" for that of the rows."""
+    voice, base = scene.voice, rows.base
+    form = _form_beside(scene, expressions, owners, base)
+    if form == "together":
+        return Content(_together(scene, expressions, base, rows.many))
+    if form == "compound" and owners[0]:
+        theirs = voice.listed([words.plural(compounded(scene.one(owners[0]), p)) for p in _phrases(scene, expressions)])
+        return Content(f"the {theirs} {voice.pick('of', 'for')} {voice.pick('all ', 'the ')}{rows.many}")
+    if form == "of each" and _is_short(scene, rows):
+        return Content(joined(scene, expressions, base, f"each {rows.one}"))
+    return Content(led(scene, expressions, base), lead=f"for {voice.weigh(EACH)} {rows.one}")
+
+
+def _form_beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], base: str) -> str:
+    if all(isinstance(e, Column) for e in expressions):
+        if len(owners) == 2 and owners[0] == "" and _is_near(scene, base, owners[1]):
+            return scene.voice.weigh(BESIDE)
+        if len(owners) == 1:
+            return scene.voice.weigh(ELSEWHERE)
+    return scene.voice.pick("of each", "for each")
+
+
+def _is_short(scene: Scene, rows: Described) -> bool:
+    """Whether a row is said by its noun, with a name or an age at most, so that one hears what is "of" it."""
+    behind = rows.one.removeprefix(scene.one(rows.base)).split(" ")
+    return behind[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
 
 
 def listed_names(voice: Voice, names: Sequence[str]) -> str:

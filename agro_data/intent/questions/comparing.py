@@ -53,49 +53,67 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
 
     `count` allows "more than 5 seats" for "a number of seats above 5".
     """
-    a_phrase, is_ = words.article(phrase), words.be(phrase)
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
-    if sort == "number" and operator not in ("=", "!="):
-        bound = voice.weigh(BOUNDS[operator])
-        small = bound if bound in _BARE else f"of {bound}"
-        bare = bound in _BARE and not bound.startswith("more") and voice.chance(ARTICLE_LEFT_OUT)
-        have = f"{phrase if bare else a_phrase} {small} {text}"
-        many = counted(phrase) if count and "." not in text else ""
-        if many and (many == phrase or bound not in _SIZES):
-            more = _MORE[operator]
-            have = f"{more} {text} {words.singular(many) if text == '1' else many}"
-        if many == phrase:
-            # A plural stands for how many there are: no one says that issues are below six.
-            return Atom(have, f"number of {phrase} is {bound} {text}")
-        full = f"{a_phrase} {small} {text}"
-        verb = (f"have {full}", f"has {full}") if have != full and not many else ("", "")
-        return Atom(have, f"{phrase} {is_} {bound} {text}", _older(phrase, operator, text), verb)
     if operator == "!=":
-        other = voice.pick("other than", "different from") if sort == "text" else "other than"
-        have = f"{a_phrase} {other} {text}" if voice.chance(0.3) else ""
-        return Atom(have=have, whose=f"{phrase} {is_} not {text}")
-    if operator == "=" and sort == "number":
-        many = counted(phrase) if count else ""
-        have = (
-            f"exactly {text} {words.singular(many) if text == '1' else many}"
-            if many
-            else voice.pick(*[f"{phrase} {text}"] * 5, f"{a_phrase} of {text}")
-        )
-        if phrase.rsplit(" ", 1)[-1].lower() in ("id", "number", "code"):
-            have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
-        if many == phrase:
-            return Atom(have=have, whose=f"number of {phrase} is {text}")
-        return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
-    if operator == "=" and _PARTICIPIAL.fullmatch(phrase):
-        return Atom(
-            whose=f"{phrase} is {text}", after=f"{phrase} {text}", verb=(f"are {phrase} {text}", f"is {phrase} {text}")
-        )
+        return _other_than(phrase, sort, text, voice)
     if operator == "=":
-        have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
-        return Atom(have=have, whose=f"{phrase} {is_} {text}", after=_placed(phrase, text, voice))
+        return _numbered(phrase, text, voice, count) if sort == "number" else _equal(phrase, text, voice)
+    if sort == "number":
+        return _bounded(phrase, operator, text, voice, count)
     bound = {">": "after", "<": "before", ">=": "at or after", "<=": "at or before"}[operator]
-    return Atom(have=f"{a_phrase} {bound} {text} alphabetically", whose=f"{phrase} comes {bound} {text} alphabetically")
+    said = f"{bound} {text} alphabetically"
+    return Atom(have=f"{words.article(phrase)} {said}", whose=f"{phrase} comes {said}")
+
+
+def _bounded(phrase: str, operator: Comparator, text: str, voice: Voice, count: bool) -> Atom:
+    """A number above or below another: "an age above 56", "more than 5 seats"."""
+    bound = voice.weigh(BOUNDS[operator])
+    full = f"{words.article(phrase)} {bound if bound in _BARE else f'of {bound}'} {text}"
+    have = f"{phrase} {bound} {text}" if bound in _BARE and voice.chance(ARTICLE_LEFT_OUT) else full
+    many = counted(phrase) if count and "." not in text else ""
+    if many and (many == phrase or bound not in _SIZES):
+        have = f"{_MORE[operator]} {_so_many(many, text)}"
+    if many == phrase:
+        # A plural stands for how many there are: no one says that issues are below six.
+        return Atom(have, f"number of {phrase} is {bound} {text}")
+    verb = (f"have {full}", f"has {full}") if have != full and not many else ("", "")
+    return Atom(have, f"{phrase} {words.be(phrase)} {bound} {text}", _older(phrase, operator, text), verb)
+
+
+def _other_than(phrase: str, sort: Sort, text: str, voice: Voice) -> Atom:
+    other = voice.pick("other than", "different from") if sort == "text" else "other than"
+    have = f"{words.article(phrase)} {other} {text}" if voice.chance(0.3) else ""
+    return Atom(have=have, whose=f"{phrase} {words.be(phrase)} not {text}")
+
+
+def _numbered(phrase: str, text: str, voice: Voice, count: bool) -> Atom:
+    """A number equal to another: "age 56", "exactly 5 seats"."""
+    many = counted(phrase) if count else ""
+    if many:
+        have = f"exactly {_so_many(many, text)}"
+    else:
+        have = voice.pick(*[f"{phrase} {text}"] * 5, f"{words.article(phrase)} of {text}")
+    if phrase.rsplit(" ", 1)[-1].lower() in ("id", "number", "code"):
+        have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
+    if many == phrase:
+        return Atom(have=have, whose=f"number of {phrase} is {text}")
+    aged = f"aged {text}" if phrase == "age" else ""
+    return Atom(have=have, whose=f"{phrase} {words.be(phrase)} {text}", after=aged)
+
+
+def _equal(phrase: str, text: str, voice: Voice) -> Atom:
+    """A text or a flag: "name Joe", "directed by Joe", "in the city of Rome"."""
+    if _PARTICIPIAL.fullmatch(phrase):
+        said = f"{phrase} {text}"
+        return Atom(whose=f"{phrase} is {text}", after=said, verb=(f"are {said}", f"is {said}"))
+    have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
+    return Atom(have=have, whose=f"{phrase} {words.be(phrase)} {text}", after=_placed(phrase, text, voice))
+
+
+def _so_many(many: str, text: str) -> str:
+    """ "5 seats", "1 seat"."""
+    return f"{text} {words.singular(many) if text == '1' else many}"
 
 
 def _timed(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:

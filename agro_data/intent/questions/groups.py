@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
@@ -12,10 +12,12 @@ from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.grouping import Group, figure_first, group_of
 from agro_data.intent.questions.habits import (
     ALONG,
+    ARE_IN,
     DIFFERENT,
     EACH,
     FIGURE_FIRST,
     GROUP_FIRST,
+    HAVE,
     NAMING,
     OF_ENTITY,
 )
@@ -36,6 +38,32 @@ from agro_data.intent.tree import (
 )
 
 REPEATED = 3  # words: a longer name of a group is not said twice
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is answered for each group: what is `shown` of it, and the figures that are `asked` of its rows."""
+
+    scene: Scene
+    group: Group
+    shown: Sequence[Expression]
+    asked: Sequence[Expression]
+    tail: str  # the order, and whether groups without rows are meant
+
+    @property
+    def counts(self) -> bool:
+        """Whether the one figure is how many rows there are."""
+        first = self.asked[0] if len(self.asked) == 1 else None
+        return isinstance(first, Aggregate) and first.function == "count" and not first.distinct
+
+    @property
+    def plain(self) -> bool:
+        """Whether no condition is said of the rows."""
+        return self.group.rows == self.group.row_noun
+
+    @property
+    def by_month(self) -> bool:
+        return any(isinstance(key, DatePart) and key.part == "year_month" for key in self.scene.query.group_by)
 
 
 def grouped(scene: Scene) -> Content:
@@ -65,10 +93,8 @@ def grouped(scene: Scene) -> Content:
     if query.joins and not every:
         # An inner join leaves out those without any: on some instance there are such, even where the source has none.
         group = group_of(scene, some=True)
-    if group.entity:
-        said = _entity(scene, group, shown, asked, tail, every)
-    else:
-        said = _category(scene, group, shown, asked, tail, bool(narrowed))
+    answer = _Answer(scene, group, shown, asked, tail)
+    said = _entity(answer, every) if group.entity else _category(answer, bool(narrowed))
     if not narrowed:
         return said
     return replace(said, lead=", ".join(part for part in (f"among {narrowed}", said.lead) if part))
@@ -78,108 +104,130 @@ def _columns(keys: Sequence[Expression]) -> bool:
     return all(isinstance(key, Column | DatePart | TextFunction) for key in keys)
 
 
-def _entity(
-    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, every: bool
-) -> Content:
-    voice = scene.voice
-    names = [term(scene, e, group.entity) for e in shown]
-    person = words.is_person(scene.one(group.entity))
-    they = "they have" if person else "it has"
-    first = asked[0] if asked else None
-    counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct and len(asked) == 1
-    one = group.one
-    relation = scene.relation_of(group.entity)
-    if counts and relation:
-        f = f"the number of {group.rows} {relation} {'them' if person else 'it'}"
-    elif counts:
-        its = scene.its(group.entity)
-        have = group.rows == group.row_noun and voice.chance(0.6)
-        f = f"the number of {group.rows} {they}" if have else f"the number of {its} {group.rows}"
-    else:
-        f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
-    f = _share_text(scene, asked, group) or f
-    np = f"the {listed_names(voice, names)} of each {one} and {f}"
-    ask = then = ""
-    if counts and group.rows == group.row_noun and every:
-        ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
-        if not relation and _holds(scene.one(group.entity)) and voice.chance(0.6):
-            ask = f"how many {group.rows} are there in each {one}"
-        told = ["number", *names] if figure_first(scene) else [*names, "number"]
-        then = f"{voice.weigh(NAMING)} the {voice.listed(told)}."
+def _entity(answer: _Answer, every: bool) -> Content:
+    """Groups that are rows of a parent: "the name of each club and the number of its players".
+
+    `every`: the answer has those without a row, too.
+    """
+    scene, group, voice, tail = answer.scene, answer.group, answer.scene.voice, answer.tail
+    names = [term(scene, e, group.entity) for e in answer.shown]
+    figure = _figure_of_entity(answer)
+    ask, then = _how_many_each(answer, names) if every else ("", "")
     form = voice.weigh(OF_ENTITY)
     if figure_first(scene):
-        own = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
+        own = _share_text(answer) or figures(scene, answer.asked, group.rows)
         rest = f"{scene.its(group.entity)} {listed_names(voice, names)}"
         if form == "lead":
-            return Content(f"{f} and {rest}", lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
-        where = "in" if counts and _holds(scene.one(group.entity)) else "for"
-        return Content(f"{own} {where} each {one} and {rest}", tail=tail, ask=ask, then=then)
+            return Content(f"{figure} and {rest}", lead=f"for {voice.weigh(EACH)} {group.one}", tail=tail)
+        where = "in" if answer.counts and _holds(scene.one(group.entity)) else "for"
+        return Content(f"{own} {where} each {group.one} and {rest}", tail=tail, ask=ask, then=then)
     if form == "lead":
-        led = f"the {listed_names(voice, names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
-        return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
-    if form == "plural" and counts and not relation:
+        told = listed_names(voice, names) if len(names) == 1 else ", ".join(names)
+        return Content(f"the {told} and {figure}", lead=f"for {voice.weigh(EACH)} {group.one}", tail=tail)
+    if form == "plural" and answer.counts and not scene.relation_of(group.entity):
         several = listed_names(voice, [words.plural(n) for n in names])
         each_has = voice.pick("each of them has", "each one has", "each has")
         counted = voice.pick("the number of", "how many")
         count = f"{counted} {group.rows} {each_has}"
         rest = group.many if group.many != scene.many(group.entity) else voice.pick("all ", "the ", "") + group.many
         return Content(f"the {several} of {rest} and {count}", tail=tail, ask=ask, then=then)
-    return Content(np, tail=tail, ask=ask, then=then)
+    return Content(f"the {listed_names(voice, names)} of each {group.one} and {figure}", tail=tail, ask=ask, then=then)
 
 
-def _category(
-    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, narrowed: bool
-) -> Content:
-    voice = scene.voice
-    told = short_figures(scene, asked, group.row_noun) if narrowed else figures(scene, asked, group.rows)
-    f = _share_text(scene, asked, group) or told
-    each = voice.weigh(EACH)
-    if not shown:
-        return Content(f"{f} for {each} {group.one}", tail=tail)
-    ask = ""
-    first = asked[0]
-    first_counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct
-    if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
-        ask = f"how many {group.rows} are there" if group.rows == group.row_noun else ""
-    plain = group.rows == group.row_noun
-    paired = any(isinstance(k, DatePart) and k.part == "year_month" for k in scene.query.group_by)
+def _figure_of_entity(answer: _Answer) -> str:
+    """The figures of an entity that has been named: "the number of players it has", "the average age of its rooms"."""
+    scene, group, voice = answer.scene, answer.group, answer.scene.voice
+    its = scene.its(group.entity)
+    if not answer.counts:
+        told = figures(scene, answer.asked, f"{its} {group.rows}")
+        return _share_text(answer) or told
+    person, relation = words.is_person(scene.one(group.entity)), scene.relation_of(group.entity)
+    if relation:
+        return f"the number of {group.rows} {relation} {'them' if person else 'it'}"
+    if answer.plain and voice.chance(HAVE):
+        return f"the number of {group.rows} {'they have' if person else 'it has'}"
+    return f"the number of {its} {group.rows}"
+
+
+def _how_many_each(answer: _Answer, names: Sequence[str]) -> tuple[str, str]:
+    """A direct question for the number of rows of each entity, and a request for all that is shown; else ("", "")."""
+    scene, group, voice = answer.scene, answer.group, answer.scene.voice
+    if not (answer.counts and answer.plain):
+        return "", ""
+    relation = scene.relation_of(group.entity)
+    if relation:
+        ask = f"how many {group.rows} are {relation} each {group.one}"
+    elif _holds(scene.one(group.entity)) and voice.chance(ARE_IN):
+        ask = f"how many {group.rows} are there in each {group.one}"
+    else:
+        ask = f"how many {group.rows} does each {group.one} have"
+    told = ["number", *names] if figure_first(scene) else [*names, "number"]
+    return ask, f"{voice.weigh(NAMING)} the {voice.listed(told)}."
+
+
+def _category(answer: _Answer, narrowed: bool) -> Content:
+    """Groups that are no rows: "the number of singers for each country". `narrowed`: what their rows meet is said."""
+    scene, group = answer.scene, answer.group
+    told = short_figures(scene, answer.asked, group.row_noun) if narrowed else figures(scene, answer.asked, group.rows)
+    figure = _share_text(answer) or told
+    each = scene.voice.weigh(EACH)
+    if not answer.shown:
+        return Content(f"{figure} for {each} {group.one}", tail=answer.tail)
     # What is named first stands first in the answer, so that two answers with other columns first differ in words.
-    if not figure_first(scene):
-        simple = isinstance(first, Aggregate) and first.where is None and not paired
-        form = voice.weigh(GROUP_FIRST) if simple else "lead"
-        if form == "lead":
-            return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
-        kinds = f"{voice.weigh(DIFFERENT)} {group.many}" if form == "different" else group.many
-        if form != "each with" or len(group.one.split(" ")) > REPEATED:
-            return Content(f"the {kinds} and {f} for each", tail=tail)
-        where = "for"
-        if plain and first_counts and len(asked) == 1:
-            where = "in" if _holds(group.one) else voice.pick("with", "for", "for")
-        opening = voice.pick(f"the {kinds}", f"the {kinds}", f"all {kinds}")
-        return Content(f"{opening} {voice.weigh(ALONG)} {f} {where} each {group.one}", tail=tail)
-    only_count = plain and first_counts and len(asked) == 1
+    if figure_first(scene):
+        return _figure_before_category(answer, figure, each)
+    return _category_before_figure(answer, figure, each)
+
+
+def _category_before_figure(answer: _Answer, figure: str, each: str) -> Content:
+    group, voice, tail = answer.group, answer.scene.voice, answer.tail
+    first = answer.asked[0]
+    simple = isinstance(first, Aggregate) and first.where is None and not answer.by_month
+    form = voice.weigh(GROUP_FIRST) if simple else "lead"
+    if form == "lead":
+        return Content(figure, lead=f"for {each} {group.one}", tail=tail, ask=_how_many(answer))
+    kinds = f"{voice.weigh(DIFFERENT)} {group.many}" if form == "different" else group.many
+    if form != "each with" or len(group.one.split(" ")) > REPEATED:
+        return Content(f"the {kinds} and {figure} for each", tail=tail)
+    where = "for"
+    if answer.counts and answer.plain:
+        where = "in" if _holds(group.one) else voice.pick("with", "for", "for")
+    opening = voice.pick(f"the {kinds}", f"the {kinds}", f"all {kinds}")
+    return Content(f"{opening} {voice.weigh(ALONG)} {figure} {where} each {group.one}", tail=tail)
+
+
+def _figure_before_category(answer: _Answer, figure: str, each: str) -> Content:
+    group, voice, tail = answer.group, answer.scene.voice, answer.tail
+    counts = answer.counts and answer.plain
     fits = {
-        "in": only_count and _holds(group.one),
-        "with": only_count and not _holds(group.one),
-        "per": plain,
-        "different": plain and not paired,
+        "in": counts and _holds(group.one),
+        "with": counts and not _holds(group.one),
+        "per": answer.plain,
+        "different": answer.plain and not answer.by_month,
     }
     form = voice.weigh(FIGURE_FIRST)
     form = form if fits.get(form, True) else "for"
     if form == "different":
-        return Content(f"{f} for different {group.many}", tail=tail)
-    if len(asked) > 1:
-        both = "both" if len(asked) == 2 else "all"
-        return Content(f"{f}, {both} for {each} {group.one}", tail=tail)
+        return Content(f"{figure} for different {group.many}", tail=tail)
+    if len(answer.asked) > 1:
+        both = "both" if len(answer.asked) == 2 else "all"
+        return Content(f"{figure}, {both} for {each} {group.one}", tail=tail)
     if form == "in":
-        asks = f"how many {group.rows} are there in {each} {group.one}"
-        return Content(f"{f} in {each} {group.one}", tail=tail, ask=asks)
+        ask = f"how many {group.rows} are there in {each} {group.one}"
+        return Content(f"{figure} in {each} {group.one}", tail=tail, ask=ask)
     if form == "with":
-        return Content(f"{f} with each {group.one}", tail=tail, ask=f"how many {group.rows} have each {group.one}")
+        return Content(f"{figure} with each {group.one}", tail=tail, ask=f"how many {group.rows} have each {group.one}")
     if form == "per":
-        return Content(f"{f} per {group.one}", tail=tail)
-    ask = f"{ask} for {each} {group.one}" if ask else ""
-    return Content(f"{f} for {each} {group.one}", tail=tail, ask=ask)
+        return Content(f"{figure} per {group.one}", tail=tail)
+    ask = _how_many(answer)
+    return Content(f"{figure} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask else "")
+
+
+def _how_many(answer: _Answer) -> str:
+    """ "how many singers are there", where the rows are counted, all of them, and nothing else is asked; else ""."""
+    first = answer.asked[0]
+    counts_all = answer.counts and isinstance(first, Aggregate) and first.where is None
+    return f"how many {answer.group.rows} are there" if counts_all and answer.plain else ""
 
 
 def _holds(noun: str) -> bool:
@@ -187,10 +235,12 @@ def _holds(noun: str) -> bool:
     return words.last_word(noun).lower() in CONTAINERS
 
 
-def _share_text(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
-    if len(asked) == 1 and isinstance(asked[0], Share):
+def _share_text(answer: _Answer) -> str:
+    """The one figure that is asked for as a percentage; "" where it is none."""
+    scene, group = answer.scene, answer.group
+    if len(answer.asked) == 1 and isinstance(answer.asked[0], Share):
         rows = f"{scene.its(group.entity)} {group.rows}" if group.entity else group.rows
-        return percentage(scene, asked[0], rows).np
+        return percentage(scene, answer.asked[0], rows).np
     return ""
 
 

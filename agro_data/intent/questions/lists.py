@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agro_data.intent.questions import words
-from agro_data.intent.questions.columns import answer
+from agro_data.intent.questions.columns import Described, answer
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
 from agro_data.intent.questions.nouns import Scene
@@ -36,7 +36,7 @@ def listing(scene: Scene) -> Content:
     if shared is not None:
         return shared
     one, many = subject(scene, base, False), subject(scene, base, True)
-    content = answer(scene, query.select, base, one, many, query.distinct)
+    content = answer(scene, query.select, Described(base, one, many, distinct=query.distinct))
     tail = order_clause(scene, query.order_by, base) or content.tail
     ask, then = _which(scene, query, base)
     return Content(content.np, content.lead, tail, ask or content.ask, then)
@@ -76,9 +76,9 @@ def _best(scene: Scene, query: Query, base: str) -> Content:
         ties = f"with ties broken by {order_clause(scene, query.order_by[1:], base).split(' by ', 1)[-1]}"
     if k > 1:
         tail = ranked(scene, key)
-        content = answer(scene, query.select, base, noun, noun, False, definite=True)
+        content = answer(scene, query.select, Described(base, noun, noun, "definite"))
         return Content(content.np, content.lead, ", ".join(t for t in (ties, tail) if t))
-    content = answer(scene, query.select, base, noun, noun, False, single=True)
+    content = answer(scene, query.select, Described(base, noun, noun, "single"))
     ask, then = _which_one(scene, query, base, noun) if bare else ("", "")
     return Content(content.np, content.lead, ties, ask, then)
 
@@ -152,7 +152,8 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
         return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {best}")
     single = has[form].replace(f"{who} have", f"{who} has").replace("that share", "with")
-    content = answer(scene, query.select, base, f"{one} {single}", f"{many} {has[form]}", query.distinct, every=True)
+    rows = Described(base, f"{one} {single}", f"{many} {has[form]}", "every", query.distinct)
+    content = answer(scene, query.select, rows)
     # "all" with a plural asks for every one of them; where no plural is said, the tie must be.
     every = content.np.endswith(f"of all {many} {has[form]}")
     ask = f"which {many} have the {best}"

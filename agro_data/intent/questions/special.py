@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
-from agro_data.intent.questions.columns import answer, joined, led
+from agro_data.intent.questions.columns import Described, answer, joined, led
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import TAKEN
 from agro_data.intent.questions.habits import BUT_NOT, NONE_OF
@@ -38,7 +38,8 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
         return Content(f"the {_different(operation, voice)}{names} of {owners} {held}")
     kinds = voice.listed([words.plural(term(left, o.expression, base)) for o in operation.left.select])
     others = voice.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
-    a = answer(left, operation.left.select, base, subject(left, base, False), rows[0], False, definite=True).np
+    first = Described(base, subject(left, base, False), rows[0], "definite")
+    a = answer(left, operation.left.select, first).np
     if operation.operator == "intersect":
         return Content(f"the {kinds} that are found among both {rows[0]} and {rows[1]}")
     if operation.operator == "except":

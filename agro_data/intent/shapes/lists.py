@@ -62,10 +62,8 @@ def listing(scene: Scene) -> Draft | None:
         return None
     frame = scene.frame(table)
     named = bool(scene.atlas.labels(table.name))
-    if not named and len(scene.atlas.groups_by(table.name)) > 1 and scene.chance(0.6):
-        hops = 2  # what joins two things: ask for one by the other
-    elif hops == 0 and not named and scene.atlas.up[table.name] and scene.chance(0.6):
-        hops = 1
+    if not named:
+        hops = _hops_of_unnamed(scene, table, hops)
     wanted = scene.number(scene.prior.filters)
     filters, shown = _about_parents(scene, frame, frame.climb(hops), wanted, named)
     if wanted > len(filters):
@@ -77,12 +75,7 @@ def listing(scene: Scene) -> Draft | None:
     shown = list(dict.fromkeys(shown))[:3]
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
-    again = repeats(frame, shown, where)
-    distinct = _distinct(scene, frame, shown, where, again)
-    if again and not distinct:
-        names = [Column(frame.root, c.name) for c in scene.atlas.labels(table.name)[:1]]
-        distinct = len(shown) > 2 or not names or names[0] in shown
-        shown = shown if distinct else [*names, *shown]  # whose they are
+    shown, distinct = _told_apart(scene, frame, shown, where)
     if distinct and any(has_gaps(frame.table(c.source), frame.profile(c)) for c in shown):
         if len(shown) > 1 or has_blanks(frame.profile(shown[0])):
             return None  # among different values what is unknown is none
@@ -91,6 +84,15 @@ def listing(scene: Scene) -> Draft | None:
     order = order_of(frame, shown) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
+
+
+def _hops_of_unnamed(scene: Scene, table: TableProfile, drawn: int) -> int:
+    """How many parents to join where rows have no name of their own: perhaps more than were drawn."""
+    if len(scene.atlas.groups_by(table.name)) > 1 and scene.chance(0.6):
+        return 2  # what joins two things: ask for one by the other
+    if drawn == 0 and scene.atlas.up[table.name] and scene.chance(0.6):
+        return 1
+    return drawn
 
 
 def _subject(scene: Scene, hops: int) -> TableProfile | None:
@@ -115,6 +117,19 @@ def _about_parents(
         if not found:
             shown += answer(frame, end) if not shown and scene.chance(0.4) else frame.labels(end)[:1]
     return filters, shown
+
+
+def _told_apart(scene: Scene, frame: Frame, shown: list[Column], where: Predicate | None) -> tuple[list[Column], bool]:
+    """What is shown, and whether it is asked for different values. Rows that look alike are told by a name besides."""
+    again = repeats(frame, shown, where)
+    if _distinct(scene, frame, shown, where, again):
+        return shown, True
+    if not again:
+        return shown, False
+    names = [Column(frame.root, c.name) for c in scene.atlas.labels(frame.table(frame.root).name)[:1]]
+    if not names or names[0] in shown or len(shown) > 2:
+        return shown, True
+    return [*names, *shown], False
 
 
 def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predicate | None, again: bool) -> bool:

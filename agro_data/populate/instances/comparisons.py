@@ -99,24 +99,40 @@ class Test:
 
 def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> tuple[bool, Cell]:
     """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
-    found = [value for test in tests for value in test.candidates(column, others, rng)]
-    patterns = [str(test.values[0]) for test in tests if test.operator == "like" and test.wanted and test.view is None]
-    lengths = [value for test in tests if isinstance(test.view, Length) for value in test.lengths() if patterns]
-    found += [as_long(pattern, length) for pattern in patterns for length in lengths]
-    if len(patterns) > 1:  # one text that is like all of them
-        found += [" ".join(like(pattern, rng) for pattern in order) for order in permutations(patterns[:_PATTERNS])]
-    passing = [value for value in found if holds(value, column) and all(test.passes(value) for test in tests)]
-    named = [t for t in tests if t.wanted and t.operator in ("=", "in") and t.view is None]
-    exact = [v for t in named for v in t.values if v in passing]
+    about = _about(tests, column, others, rng)
+    passing = [value for value in about if holds(value, column) and _passes_all(value, tests)]
     bounds = [v for t in tests if not t.wanted and t.operator in _BOUNDED for v in t.values if v in passing]
     if bounds and rng.random() < AT_BOUND:  # what a stricter or a laxer bound is told by
         return True, rng.choice(bounds)
-    missed = [v for t in tests if not t.wanted and t.operator in ("=", "in") and t.view is None for v in t.values]
-    cased = [v for text in missed if isinstance(text, str) for v in in_other_case(text) if v in passing]
+    missed = (value for value in _equalled(tests, wanted=False) if isinstance(value, str))
+    cased = [other for text in missed for other in in_other_case(text) if other in passing]
     if cased and rng.random() < OTHER_CASE:
         return True, rng.choice(cased)
-    passing = exact or passing or [value for value in others if all(test.passes(value) for test in tests)]
-    return (True, rng.choice(passing)) if passing else (False, None)
+    exact = [value for value in _equalled(tests, wanted=True) if value in passing]
+    best = exact or passing or [value for value in others if _passes_all(value, tests)]
+    return (True, rng.choice(best)) if best else (False, None)
+
+
+def _about(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> list[Cell]:
+    """What each test alone suggests, and texts that are like a pattern and as long as wanted, or like all patterns."""
+    found = [value for test in tests for value in test.candidates(column, others, rng)]
+    patterns = [str(test.values[0]) for test in tests if test.operator == "like" and test.wanted and test.view is None]
+    if patterns:
+        lengths = [length for test in tests if isinstance(test.view, Length) for length in test.lengths()]
+        found += [as_long(pattern, length) for pattern in patterns for length in lengths]
+    if len(patterns) > 1:
+        found += [" ".join(like(pattern, rng) for pattern in order) for order in permutations(patterns[:_PATTERNS])]
+    return found
+
+
+def _passes_all(value: Cell, tests: Sequence[Test]) -> bool:
+    return all(test.passes(value) for test in tests)
+
+
+def _equalled(tests: Sequence[Test], *, wanted: bool) -> list[Cell]:
+    """The constants that the column itself is to equal, or (`wanted` False) to differ from."""
+    about = (test for test in tests if test.operator in ("=", "in") and test.view is None and test.wanted == wanted)
+    return [value for test in about for value in test.values]
 
 
 def _less(left: Cell, right: Cell) -> bool:

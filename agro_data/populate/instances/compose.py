@@ -8,26 +8,22 @@ a condition is drawn. Parents come before children, cycles and references to the
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from agro_data.databases.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
 from agro_data.populate.instances.draw import MOSTLY, Draws
-from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
+from agro_data.populate.instances.grounding import Grounding
+from agro_data.populate.instances.partial_rows import Held, Key, Merged, Partial, hold, key_of, keys_of, meets, merged
+from agro_data.populate.instances.proposal import Focus, Place, Proposal
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 
-Partial = dict[str, Cell]
-Merged = tuple[Partial, Sequence[Partial]]
-"""A row, and those of which it was made."""
-Held = dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]]
-"""The values that the rows of a table have in some of its columns."""
 SELDOM, ROOTS = 0.1, 0.2  # share of references that are NULL where they may be, of those to the own table
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
@@ -64,32 +60,32 @@ def random_rows(
     return _Composer(schema, Draws(schema, profile, literals or Focus(), seed), seed).close(empty)
 
 
+@dataclass(frozen=True)
+class _Filling:
+    """What the rows of one table are completed with."""
+
+    spec: TableSpec
+    pools: Mapping[ForeignKey, list[Key]]  # the parents for keys to tables that have their rows
+    taken: Mapping[tuple[str, ...], set[Key]]  # of each key of the table what rows have; what is made is added
+    waiting: Set[str]  # columns of keys that are linked once the rows are there
+
+
 class _Composer:
     def __init__(self, schema: Schema, draws: Draws, seed: int) -> None:
         self.schema, self.draws = schema, draws
         self.order: FillOrder = fill_order(schema)
         self.rng = stream(seed, "compose", schema.name)
-        self.up = {
-            (key.table, column): (key.ref_table, ref)
-            for key in reversed(schema.foreign_keys)
-            for column, ref in zip(key.columns, key.ref_columns, strict=True)
-        }
-        self.partners: dict[Place, list[Cell]] = {}
-        self.met: Counter[tuple[Any, ...]] = Counter()
-        self.key_columns = {(t.name, c) for t in schema.tables for key in t.keys for c in key}
-        self.key_columns |= set(self.up) | set(self.up.values())
+        self.grounding = Grounding(schema, draws, self.rng)
 
     def compose(self, base: Rows, proposals: Sequence[Proposal]) -> Rows:
         made: dict[str, list[Partial]] = {table.name: [] for table in self.schema.tables}
         for proposal in proposals:
-            for table, row in self._grounded(proposal):
-                if row:
-                    self._find_partners(self.schema.by_name[table], row)
+            for table, row in self.grounding.rows(proposal):
                 made[table].append(row)
         for table, rows in made.items():
             for row in rows:
                 for column, value in row.items():
-                    self._take((table, column), value)
+                    self.grounding.take((table, column), value)
         for table, columns in base.items():
             names = list(columns)
             for values in zip(*columns.values(), strict=True):
@@ -106,72 +102,9 @@ class _Composer:
         for key in self.order.deferred:
             self._link_late(key, filled)
         for name, rows_of in filled.items():  # a key within a cycle may have come late
-            filled[name] = [row for row in rows_of if _meets(self.schema.by_name[name], row)]
+            filled[name] = [row for row in rows_of if meets(self.schema.by_name[name], row)]
         self._drop_orphans(filled)
         return {name: self._columns(self.schema.by_name[name], filled[name]) for name in self.order.tables}
-
-    # --- values for unknowns -------------------------------------------------------------------------------------
-
-    def _grounded(self, proposal: Proposal) -> list[tuple[str, Partial]]:
-        places: dict[int, list[Place]] = {}
-        alone: set[int] = set()
-        for row in proposal.rows:
-            for column, cell in row.cells.items():
-                if isinstance(cell, Unknown):
-                    places.setdefault(cell.number, []).append((row.table, column))
-                    alone |= {cell.number} if cell.alone else set()
-        chosen = {number: self._choose(found, number in alone) for number, found in places.items()}
-        out = []
-        for row in proposal.rows:
-            spec = self.schema.by_name[row.table]
-            cells = {
-                column: fit(chosen[cell.number] if isinstance(cell, Unknown) else cell, spec.by_name[column])
-                for column, cell in row.cells.items()
-            }
-            held = {column: cell for column, cell in cells.items() if self.draws.can_hold((row.table, column), cell)}
-            out.append((row.table, held))
-        return out
-
-    def _choose(self, places: Sequence[Place], alone: bool) -> Cell:
-        """A new key where one of the places is a key or refers to one, else a value of the first."""
-        keyed = next((place for place in places if place in self.key_columns), None)
-        if keyed is None:
-            return self.draws.alone(places[0]) if alone else self.draws.known(places[0])
-        return self._new(keyed)
-
-    def _find_partners(self, spec: TableSpec, row: Partial) -> None:
-        """Where a free reference is part of a key, rows alike in the rest of the key refer to different parents.
-
-        Drawn among few parents they would repeat a key, and be left out.
-        """
-        for key in spec.keys:
-            free = [c for c in key if c not in row and (spec.name, c) in self.up]
-            if not free or len(free) < sum(c not in row for c in key):
-                continue
-            rest = (spec.name, key, tuple(row.get(c) for c in key))
-            self.met[rest] += 1 + self.rng.randrange(2)
-            root = self._root((spec.name, free[0]))
-            known = self.partners.setdefault(root, [])
-            while len(known) <= self.met[rest]:
-                known.append(self.draws.new(root))
-            row[free[0]] = fit(known[self.met[rest]], spec.by_name[free[0]])
-
-    def _root(self, place: Place) -> Place:
-        """Where the key comes from that a column refers to, over several foreign keys."""
-        seen = [place]
-        while seen[-1] in self.up and self.up[seen[-1]] not in seen:
-            seen.append(self.up[seen[-1]])
-        return seen[-1]
-
-    def _new(self, place: Place) -> Cell:
-        table, column = place
-        return fit(self.draws.new(self._root(place)), self.schema.by_name[table].by_name[column])
-
-    def _take(self, place: Place, value: Cell) -> None:
-        self.draws.take(place, value)
-        root = self._root(place)
-        if root != place:
-            self.draws.take(root, fit(value, self.schema.by_name[root[0]].by_name[root[1]]))
 
     # --- constraints ---------------------------------------------------------------------------------------------
 
@@ -181,16 +114,16 @@ class _Composer:
         for key in self.schema.foreign_keys:
             if key.table not in whole:
                 continue
-            parents = {_key(row, key.ref_columns) for row in rows[key.ref_table]}
+            known = {key_of(row, key.ref_columns) for row in rows[key.ref_table]}
             count = len(base[key.table][key.columns[0]])
             for row in rows[key.table][len(rows[key.table]) - count :]:
-                value = _key(row, key.columns)
-                if value is not None and self._as_parent(key, value) not in parents:
+                value = key_of(row, key.columns)
+                if value is not None and self._as_parent(key, value) not in known:
                     for column in key.columns:
                         row.pop(column, None)
         return rows
 
-    def _as_parent(self, key: ForeignKey, value: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    def _as_parent(self, key: ForeignKey, value: Key) -> Key:
         parent = self.schema.by_name[key.ref_table]
         return tuple(fit(cell, parent.by_name[c]) for cell, c in zip(value, key.ref_columns, strict=True))
 
@@ -200,22 +133,22 @@ class _Composer:
         while waiting:
             name = next(iter(waiting))
             del waiting[name]
-            rows[name], groups = _merged(self.schema.by_name[name], rows[name])
+            rows[name], groups = merged(self.schema.by_name[name], rows[name])
             for key in self.schema.foreign_keys:
                 if key.ref_table == name and self._follow(key, groups, rows[key.table]):
                     waiting[key.table] = None  # a reference may be part of a key
 
     def _follow(self, key: ForeignKey, groups: Sequence[Merged], rows: Sequence[Partial]) -> bool:
         """Let `rows` refer to merged rows in place of those of which each was made; whether any did not before."""
-        became: dict[tuple[Cell, ...], tuple[Cell, ...]] = {}
+        became: dict[Key, Key] = {}
         for whole, parts in groups:
-            now = _key(whole, key.ref_columns)
-            before = (_key(part, key.ref_columns) for part in parts)
+            now = key_of(whole, key.ref_columns)
+            before = (key_of(part, key.ref_columns) for part in parts)
             became |= {value: now for value in before if value is not None and now is not None and value != now}
         spec = self.schema.by_name[key.table]
         found = False
         for row in rows if became else ():
-            value = _key(row, key.columns)
+            value = key_of(row, key.columns)
             if value is not None and (now := became.get(self._as_parent(key, value))) is not None:
                 row.update({c: fit(cell, spec.by_name[c]) for c, cell in zip(key.columns, now, strict=True)})
                 found = True
@@ -225,16 +158,13 @@ class _Composer:
         """A partial parent for each reference that has none; parents may refer on."""
         places = [(key.ref_table, key.ref_columns) for key in self.schema.foreign_keys]
         places += [(key.table, key.columns) for key in self.schema.foreign_keys if self._needs_own_parent(key)]
-        index: Held = {
-            (table, columns): {v for row in rows[table] if (v := _key(row, columns)) is not None}
-            for table, columns in dict.fromkeys(places)
-        }
+        index: Held = {(table, columns): set(keys_of(rows[table], columns)) for table, columns in dict.fromkeys(places)}
         work = [(name, row) for name in reversed(self.order.tables) for row in rows[name]]
         while work:
             name, row = work.pop()
             for key in self.schema.keys_of(name):
                 self._own_parent(key, row, index)
-                value = _key(row, key.columns)
+                value = key_of(row, key.columns)
                 if value is None:
                     continue
                 value = self._as_parent(key, value)
@@ -242,9 +172,9 @@ class _Composer:
                 if value in known:
                     continue
                 parent = dict(zip(key.ref_columns, value, strict=True))
-                _hold(index, key.ref_table, parent)
+                hold(index, key.ref_table, parent)
                 for column, cell in parent.items():
-                    self._take((key.ref_table, column), cell)
+                    self.grounding.take((key.ref_table, column), cell)
                 rows[key.ref_table].append(parent)
                 work.append((key.ref_table, parent))
 
@@ -260,81 +190,91 @@ class _Composer:
         first = key.columns[0]
         if first in row or not self._needs_own_parent(key):
             return
-        value = self._new((key.table, first))
+        value = self.grounding.new((key.table, first))
         if (value,) not in index[(key.table, key.columns)] and self.draws.can_hold((key.table, first), value):
             row[first] = value
-            _hold(index, key.table, row)
+            hold(index, key.table, row)
 
     # --- columns -------------------------------------------------------------------------------------------------
 
     def _fill(self, spec: TableSpec, rows: Sequence[Partial], filled: Mapping[str, list[Partial]]) -> list[Partial]:
+        """Whole rows of the partial `rows` of a table; those that it cannot hold are left out."""
         keys = self.schema.keys_of(spec.name)
         own = [key for key in keys if key in self.order.own]
-        now = [key for key in keys if key not in self.order.own and key not in self.order.deferred]
-        later = {c for key in self.order.deferred if key.table == spec.name for c in key.columns}
-        # The first of a pool have most children; rows that a query is about come first.
-        pools = {key: _parents(filled[key.ref_table], key)[:: self.rng.choice((1, -1))] for key in now}
-        taken: dict[tuple[str, ...], set[tuple[Cell, ...]]] = {
-            key: {v for row in rows if (v := _key(row, key)) is not None} for key in spec.keys
-        }
+        late = [key for key in keys if key in self.order.deferred]
+        now = [key for key in keys if key not in own and key not in late]
+        filling = _Filling(
+            spec,
+            # The first of a pool have most children; rows that a query is about come first.
+            pools={key: keys_of(filled[key.ref_table], key.ref_columns)[:: self.rng.choice((1, -1))] for key in now},
+            taken={key: set(keys_of(rows, key)) for key in spec.keys},
+            waiting=frozenset(column for key in (*own, *late) for column in key.columns),
+        )
         out: list[Partial] = []
         free: list[set[str]] = []  # columns without a condition, row by row
         for given in rows:
-            row = self._row(spec, given, now, pools, taken, later | {c for key in own for c in key.columns})
+            row = self._row(filling, given)
             if row is not None:
                 out.append(row)
                 free.append({column for column in row if column not in given})
         for key in own:
             self._link_own(key, spec, out)
+        self._balance(spec, out, free)
+        return out
+
+    def _balance(self, spec: TableSpec, rows: Sequence[Partial], free: Sequence[Set[str]]) -> None:
+        """Mostly one row lies at the mean of a column, or at so many times it, where the query asks for that."""
         paired = {column for check in spec.checks if len(about := columns_of(check)) > 1 for column in about}
         for column in spec.columns:
             place = (spec.name, column.name)
-            loose = place not in self.key_columns and column.name not in paired
+            loose = place not in self.grounding.key_columns and column.name not in paired
             times = sorted(often for asked, often in self.draws.focus.averaged if asked == place)
             if times and loose and self.rng.random() < BALANCED:
                 often = times[0] if len(times) == 1 else self.rng.choice(times)
-                balance(out, column.name, partial(self._may, place, out), free, self.rng, often)
-        return out
+                balance(rows, column.name, partial(self._may, place, rows), free, self.rng, often)
 
     def _may(self, place: Place, rows: Sequence[Partial], number: float) -> bool:
         """Whether a number may stand in a column whose rows are made."""
         apart = place in self.draws.focus.ordered and any(row[place[1]] == number for row in rows)
         return not apart and self.draws.can_hold(place, number)
 
-    def _row(
-        self,
-        spec: TableSpec,
-        given: Partial,
-        keys: Sequence[ForeignKey],
-        pools: Mapping[ForeignKey, list[tuple[Cell, ...]]],
-        taken: Mapping[tuple[str, ...], set[tuple[Cell, ...]]],
-        waiting: set[str],
-    ) -> Partial | None:
-        if not _meets(spec, given):
+    def _row(self, filling: _Filling, given: Partial) -> Partial | None:
+        """A whole row of what is `given`, with keys that no other row has; None where none is found."""
+        spec = filling.spec
+        if not meets(spec, given):
             return None
         free_keys = [key for key in spec.keys if any(column not in given for column in key)]
         drawn = {column for key in free_keys for column in key}
         for number in range(TRIES):
-            row = dict(given)
-            for key in keys:
-                if not self._refer(spec, row, key, pools[key]):
-                    return None
-            for column in spec.columns:
-                if column.name in row:
-                    continue
-                if number >= FEW and column.name in drawn:  # the few values that meet each other are taken
-                    row[column.name] = self.draws.new((spec.name, column.name))
-                else:
-                    row[column.name] = self._cell(spec, column.name, waiting)
-            if spec.checks and number >= FEW:
-                self._put_in_order(spec, row, {*given, *drawn, *waiting})
-            values = [(key, _key(row, key)) for key in free_keys]
-            if _meets(spec, row) and all(value is None or value not in taken[key] for key, value in values):
-                for unique, value in values:
+            row = self._draw(filling, given, drawn, in_vain=number >= FEW)
+            if row is None:
+                return None
+            values = [(key, key_of(row, key)) for key in free_keys]
+            if meets(spec, row) and all(value is None or value not in filling.taken[key] for key, value in values):
+                for key, value in values:
                     if value is not None:
-                        taken[unique].add(value)
+                        filling.taken[key].add(value)
                 return row
         return None
+
+    def _draw(self, filling: _Filling, given: Partial, drawn: Set[str], *, in_vain: bool) -> Partial | None:
+        """What is `given` with parents and values; None where it can have no parents. `in_vain`: few values that meet
+        each other were tried, so that those of keys (`drawn`) are new ones, and others are put in order.
+        """
+        spec, row = filling.spec, dict(given)
+        for key, pool in filling.pools.items():
+            if not self._refer(spec, row, key, pool):
+                return None
+        for column in spec.columns:
+            if column.name in row:
+                continue
+            if in_vain and column.name in drawn:
+                row[column.name] = self.draws.new((spec.name, column.name))
+            else:
+                row[column.name] = self._cell(spec, column.name, filling.waiting)
+        if spec.checks and in_vain:
+            self._put_in_order(spec, row, {*given, *drawn, *filling.waiting})
+        return row
 
     def _put_in_order(self, spec: TableSpec, row: Partial, fixed: Set[str]) -> None:
         """Values for columns that are not `fixed` beside those that their order is checked with: of a day that lies
@@ -344,7 +284,7 @@ class _Composer:
             order = order_in(check) if not allows(check, row) else None
             for column, other in ((order[1], order[0]), order[:2]) if order is not None else ():
                 place, value = (spec.name, column), row[other]
-                if column in fixed or place in self.key_columns:
+                if column in fixed or place in self.grounding.key_columns:
                     continue
                 near = [fit(value, spec.by_name[column]), *above(value, spec.by_name[column])]
                 near += below(value, spec.by_name[column])
@@ -353,7 +293,7 @@ class _Composer:
                     row[column] = self.rng.choice(may)
                     break
 
-    def _refer(self, spec: TableSpec, row: Partial, key: ForeignKey, pool: list[tuple[Cell, ...]]) -> bool:
+    def _refer(self, spec: TableSpec, row: Partial, key: ForeignKey, pool: list[Key]) -> bool:
         """Choose a parent for the columns of `key` that are free; False where no parent fits those that are not."""
         free = [column for column in key.columns if column not in row]
         if not free:
@@ -378,7 +318,7 @@ class _Composer:
         """The share of references in these columns that are NULL."""
         return MOSTLY if any((spec.name, column) in self.draws.focus.unknown for column in columns) else usual
 
-    def _cell(self, spec: TableSpec, column: str, waiting: set[str]) -> Cell:
+    def _cell(self, spec: TableSpec, column: str, waiting: Set[str]) -> Cell:
         if column in waiting and spec.by_name[column].nullable:
             return None
         place = (spec.name, column)
@@ -389,11 +329,11 @@ class _Composer:
 
     def _link_own(self, key: ForeignKey, spec: TableSpec, rows: list[Partial]) -> None:
         """References of a table to itself that are still free or point nowhere: to an earlier row, a root to none."""
-        refs = [_key(row, key.ref_columns) for row in rows]
+        refs = [key_of(row, key.ref_columns) for row in rows]
         known = {ref for ref in refs if ref is not None}
         nullable = all(spec.by_name[c].nullable for c in key.columns)
         for number, row in enumerate(rows):
-            value = _key(row, key.columns)
+            value = key_of(row, key.columns)
             if value is not None and self._as_parent(key, value) in known:
                 continue
             if nullable and (number == 0 or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
@@ -405,11 +345,11 @@ class _Composer:
 
     def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
         """A key within a cycle of tables, once all of them have rows."""
-        pool = _parents(filled[key.ref_table], key)
+        pool = keys_of(filled[key.ref_table], key.ref_columns)
         known, spec = set(pool), self.schema.by_name[key.table]
         nullable = all(spec.by_name[c].nullable for c in key.columns)
         for row in filled[key.table]:
-            value = _key(row, key.columns)
+            value = key_of(row, key.columns)
             if value is not None and self._as_parent(key, value) in known:
                 continue
             if nullable and (not pool or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
@@ -424,12 +364,12 @@ class _Composer:
         while changed:
             changed = False
             for key in self.schema.foreign_keys:
-                known = set(_parents(filled[key.ref_table], key))
+                known = set(keys_of(filled[key.ref_table], key.ref_columns))
                 rows = filled[key.table]
                 kept = [
                     row
                     for row in rows
-                    if (value := _key(row, key.columns)) is None or self._as_parent(key, value) in known
+                    if (value := key_of(row, key.columns)) is None or self._as_parent(key, value) in known
                 ]
                 if len(kept) < len(rows):
                     filled[key.table], changed = kept, True
@@ -440,50 +380,3 @@ class _Composer:
         if any(key.table == spec.name for key in self.order.own):
             shuffled = rows  # engines that check each row want the referred one first
         return {column.name: [row[column.name] for row in shuffled] for column in spec.columns}
-
-
-def _merged(spec: TableSpec, rows: Sequence[Partial]) -> tuple[list[Partial], list[Merged]]:
-    """Rows that share a key as one; where they disagree the first has its way. What a row takes over may make it share
-    a key with a third. Also what was made of several.
-    """
-    kept: dict[int, Partial] = {}
-    parts: dict[int, list[Partial]] = {}
-    by_key: dict[tuple[Any, ...], int] = {}
-    for number, row in enumerate(rows):
-        place, kept[number], parts[number] = number, row, [row]
-        while others := {by_key.get(entry, place) for entry in _entries(spec, kept[place])} - {place}:
-            place, gone = sorted((place, min(others)))
-            for entry in _entries(spec, kept[gone]):
-                if by_key.get(entry) == gone:
-                    del by_key[entry]
-            parts[place] += parts.pop(gone)
-            kept[place] = kept.pop(gone) | kept[place]
-        by_key |= dict.fromkeys(_entries(spec, kept[place]), place)
-    return [*kept.values()], [(kept[place], made_of) for place, made_of in parts.items() if len(made_of) > 1]
-
-
-def _meets(spec: TableSpec, row: Partial) -> bool:
-    """Whether a row fails nothing that its table checks, as far as its columns are known."""
-    return all(allows(check, row) for check in spec.checks)
-
-
-def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:
-    """The values of `columns`, or None where one is missing or NULL: such a key is not compared."""
-    value = tuple(row.get(column) for column in columns)
-    return None if None in value else value
-
-
-def _hold(index: Held, table: str, row: Partial) -> None:
-    """Add a row of a table to what is held."""
-    for place, found in index.items():
-        if place[0] == table and (value := _key(row, place[1])) is not None:
-            found.add(value)
-
-
-def _entries(spec: TableSpec, row: Partial) -> list[tuple[Any, ...]]:
-    """The keys of which a row has all values, with these."""
-    return [(key, value) for key in spec.keys if (value := _key(row, key)) is not None]
-
-
-def _parents(rows: Sequence[Partial], key: ForeignKey) -> list[tuple[Cell, ...]]:
-    return list(dict.fromkeys(value for row in rows if (value := _key(row, key.ref_columns)) is not None))

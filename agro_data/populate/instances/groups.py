@@ -26,8 +26,10 @@ from agro_data.sql.walks import local_nodes
 LARGEST = 160  # rows of the largest group
 ALIKE = 0.7  # share of groups by a part of a column whose rows agree in that part alone
 SEVERAL = 0.4  # share of groups by no key of a parent in which each row has a parent of its own
-TIED = 0.4  # share of instances in which the largest group has others of its size, where a window or a second key of an
-# order tells them apart
+STRAY = 0.4  # share of groups in which one row has another parent
+TIED = (
+    0.4  # share of instances in which the largest group has others of its size, which a window or a further key ranks
+)
 DECIDED = 3  # groups, at most, of that size
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 # By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
@@ -108,22 +110,34 @@ class _Groups:
         return made
 
     def _group(self, tableau: Tableau, rank: int, size: int, rng: random.Random) -> Frame:
-        misses = [entry for entry in self.query.missable_in(self.scope) if not self._is_join(entry[1])]
-        ways: list[Missed] = [{}] * size
-        if misses:
-            ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
-        frames = [tableau.select(self.scope.select, missed) for missed in ways]
+        """The rows of one group, `size` of which meet all conditions: the first of them."""
+        frames = [tableau.select(self.scope.select, missed) for missed in self._ways(rank, size, rng)]
         for column in self._uncounted(tableau, frames[0], rank, rng):
             frames.append(tableau.select(self.scope.select, {}))
-            if (cell := tableau.unknown_of(column, frames[-1])) is not None:
-                tableau.require(cell, Test("null", ()))
-        self._bounded(tableau, frames[:size], rng)
+            self._require_null(tableau, column, frames[-1])
+        self._give_figures(tableau, frames[:size], rank, rng)
+        self._give_keys(tableau, frames, rank, rng)
+        self._share_parents(tableau, frames, size, rng)
+        return frames[0]
+
+    def _ways(self, rank: int, size: int, rng: random.Random) -> list[Missed]:
+        """What each row misses: the first `size` nothing; further ones, most in the smallest group, a condition."""
+        misses = [missed for _, missed in self.query.missable_in(self.scope) if not self._is_join(missed)]
+        further = rng.randint(0, 2 * (self.most - rank)) if misses else 0
+        return [{}] * size + [rng.choice(misses) for _ in range(further)]
+
+    def _give_figures(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
+        """What aggregates make of the rows that are counted."""
+        self._bounded(tableau, frames, rng)
         if self.numbers == "apart":
-            self._apart(tableau, frames[:size], rank)
+            self._apart(tableau, frames, rank)
         else:
-            self._repeated(tableau, frames[:size], rank, rng)
+            self._repeated(tableau, frames, rank, rng)
         if self.numbers == "inverse":
-            self._inverse(tableau, frames[:size], rank, rng)
+            self._inverse(tableau, frames, rank, rng)
+
+    def _give_keys(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
+        """All rows agree in what they are grouped by; it is NULL, or, mostly, no other group has it."""
         for term in group_terms(self.query.found, self.scope):
             if not self._shown_alike(tableau, term, frames, rng):
                 for column in term.find_all(exp.Column):
@@ -131,18 +145,25 @@ class _Groups:
                         tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
         unknown = [c for c in self._keys() if _may_be_null(self.query, c)] if rank == self.unknown else []
         for column in unknown:
-            if (cell := tableau.unknown_of(column, frames[0])) is not None:
-                tableau.require(cell, Test("null", ()))
+            self._require_null(tableau, column, frames[0])
         if not unknown and (self.ends or rng.random() < ALONE):
             tableau.stand_alone(tableau.unknown_of(column, frames[0]) for column in self._keys())
-        apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
+
+    def _share_parents(self, tableau: Tableau, frames: Sequence[Frame], size: int, rng: random.Random) -> None:
+        """The rows belong to one row of each parent, but for one of them, perhaps; where the query does not group by a
+        parent's key, perhaps each to its own.
+        """
+        apart = rng.randrange(1, size) if size > 2 and rng.random() < STRAY else None
         together = [frame for number, frame in enumerate(frames) if number != apart]
         names = {places[0][1] for column in self._keys() if (places := places_of(self.query.found, column))}
         for source in self._parents():
             key = self.query.schema.by_name[source.table].primary_key
             if set(key) <= names or rng.random() > SEVERAL:
                 share_rows(tableau, source, key, together)
-        return frames[0]
+
+    def _require_null(self, tableau: Tableau, column: exp.Column, frame: Frame) -> None:
+        if (cell := tableau.unknown_of(column, frame)) is not None:
+            tableau.require(cell, Test("null", ()))
 
     def _shown_alike(self, tableau: Tableau, term: exp.Expr, frames: Sequence[Frame], rng: random.Random) -> bool:
         """Where groups are made by a part of a column, as by its month, rows that agree in it alone; whether so."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from sqlglot import exp
 
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Scope
+from agro_data.sql.resolution import Scope, Source
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
 from agro_data.verify.mutants.rows import order_and_limit
 
@@ -100,7 +101,7 @@ def _shape(place: Place, select: exp.Select) -> str:
 
 def of_subqueries(place: Place, scope: Scope) -> Iterator[Edit]:
     """`x NOT IN (SELECT y FROM s)` as a join on `x <> y`, `x IN (...)` as a join that repeats rows."""
-    for clause, holder, slot, condition in conditions(scope):
+    for clause, where, _, condition in conditions(scope):
         parts = list(leaves(condition))
         if clause != "WHERE" or any(isinstance(node, exp.Or) for node in condition.find_all(exp.Or)):
             continue
@@ -109,74 +110,79 @@ def of_subqueries(place: Place, scope: Scope) -> Iterator[Edit]:
             negated = isinstance(bare, exp.Not)
             test = bare.this.unnest() if negated else bare
             if isinstance(test, exp.In) and test.args.get("query") is not None and isinstance(test.this, exp.Column):
-                yield from _as_join(place, scope, holder, slot, parts, part, test, negated)
+                others = [other for other in parts if other is not part]
+                yield from _as_join(place, scope, where, test, negated, others)
 
 
 def _as_join(
-    place: Place,
-    scope: Scope,
-    holder: exp.Expr,
-    slot: str,
-    parts: list[exp.Expr],
-    part: exp.Expr,
-    test: exp.In,
-    negated: bool,
+    place: Place, scope: Scope, where: exp.Expr, test: exp.In, negated: bool, others: list[exp.Expr]
 ) -> Iterator[Edit]:
+    """The membership `test` as a join with the one table of its subquery; `others` are what else WHERE asks."""
     inner = test.args["query"].unnest()
-    if not isinstance(inner, exp.Select) or inner.args.get("joins") or len(scope.sources) != 1:
+    outer, source = _only_table(scope), _plain_table(place, inner)
+    if outer is None or source is None or source.alias == outer.alias:
         return
-    if any(inner.args.get(name) is not None for name in ("group", "having", "limit", "order", "with_")):
-        return
-    own = place.found.scope_of(inner)
-    outer = scope.sources[0]
-    if len(own.sources) != 1 or not own.sources[0].table or not outer.table or len(inner.expressions) != 1:
-        return
-    source = own.sources[0]
-    if source.alias == outer.alias or not isinstance(inner.expressions[0].unalias(), exp.Column):
-        return
-    changes = []
-    for column in scope.select.find_all(exp.Column):
-        binding = place.found.binding(column)
-        if column.table or binding is None or binding.source is not outer:
-            continue
-        new = column.copy()
-        new.set("table", identifier(outer.node.alias_or_name))
-        if not any(column is node for other in (test,) for node in other.walk()):
-            changes.append(swap(column, new))
-    left = test.this.copy()
-    left.set("table", identifier(outer.node.alias_or_name))
-    right = inner.expressions[0].unalias().copy()
-    right.set("table", identifier(source.node.alias_or_name))
-    on: exp.Expr = exp.NEQ(this=left, expression=right) if negated else exp.EQ(this=left, expression=right)
-    where = inner.args.get("where")
-    if where is not None:
-        theirs = where.this.copy()
-        for column, original in zip(theirs.find_all(exp.Column), where.this.find_all(exp.Column), strict=True):
-            binding = place.found.binding(original)
-            if not column.table and binding is not None and binding.source is source:
-                column.set("table", identifier(source.node.alias_or_name))
+    left, right = _owned(test.this, outer), _owned(inner.expressions[0].unalias(), source)
+    on: exp.Expr = (exp.NEQ if negated else exp.EQ)(this=left, expression=right)
+    if inner.args.get("where") is not None:
+        theirs = _with_owners(place, inner.args["where"].this, source)
         on = exp.And(this=on, expression=exp.paren(theirs) if isinstance(theirs, exp.Or) else theirs)
-    join = exp.Join(this=source.node.copy(), on=on)
-    rest: exp.Expr | None = None
-    for other in parts:
-        if other is part:
-            continue
-        copy = other.copy()
-        for column, original in zip(copy.find_all(exp.Column), other.find_all(exp.Column), strict=True):
-            binding = place.found.binding(original)
-            if not column.table and binding is not None and binding.source is outer:
-                column.set("table", identifier(outer.node.alias_or_name))
-        rest = copy if rest is None else exp.And(this=rest, expression=copy)
-    outside = [c for c in changes if not _within(c.holder, holder)]
-    where_change = Change(scope.select, "where", exp.Where(this=rest) if rest is not None else None)
+    kept = [_with_owners(place, other, outer) for other in others]
+    rest = exp.Where(this=reduce(lambda one, two: exp.And(this=one, expression=two), kept)) if kept else None
+    beside = [
+        swap(column, _owned(column, outer))
+        for column in scope.select.find_all(exp.Column)
+        if _is_bare(place, column, outer) and not _within(column, where)
+    ]
     word = "NOT IN" if negated else "IN"
     yield Edit(
         "subquery_join",
         place.label("WHERE", scope),
         f"{place.text(test.this)} {word} (SELECT …)",
         f"JOIN {source.table} ON {place.text(on)}",
-        (*outside, where_change, Change(scope.select, "joins", [join])),
+        (
+            *beside,
+            Change(scope.select, "where", rest),
+            Change(scope.select, "joins", [exp.Join(this=source.node.copy(), on=on)]),
+        ),
     )
+
+
+def _plain_table(place: Place, query: exp.Expr) -> Source | None:
+    """The table of which a SELECT shows one column of the rows that meet a condition; None where it does more."""
+    more = ("group", "having", "limit", "order", "with_")
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) is not None for clause in more):
+        return None
+    if query.args.get("joins") or len(query.expressions) != 1:
+        return None
+    shows_column = isinstance(query.expressions[0].unalias(), exp.Column)
+    return _only_table(place.found.scope_of(query)) if shows_column else None
+
+
+def _only_table(scope: Scope) -> Source | None:
+    return scope.sources[0] if len(scope.sources) == 1 and scope.sources[0].table else None
+
+
+def _is_bare(place: Place, column: exp.Column, source: Source) -> bool:
+    """Whether a column of `source` does not say whose it is."""
+    binding = place.found.binding(column)
+    return not column.table and binding is not None and binding.source is source
+
+
+def _owned(column: exp.Expr, source: Source) -> exp.Expr:
+    """The column, said to be of `source`."""
+    owned = column.copy()
+    owned.set("table", identifier(source.node.alias_or_name))
+    return owned
+
+
+def _with_owners(place: Place, condition: exp.Expr, source: Source) -> exp.Expr:
+    """The condition, whose columns of `source` say whose they are."""
+    copy = condition.copy()
+    for column, original in zip(copy.find_all(exp.Column), condition.find_all(exp.Column), strict=True):
+        if _is_bare(place, original, source):
+            column.set("table", identifier(source.node.alias_or_name))
+    return copy
 
 
 def _within(node: exp.Expr, holder: exp.Expr) -> bool:
