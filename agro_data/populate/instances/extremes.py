@@ -14,12 +14,13 @@ from sqlglot import exp
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import places_of
-from agro_data.populate.instances.plans import ALONE, Plan, Query, cut_after_first
+from agro_data.populate.instances.plans import ALONE, Plan, Query, cut_after_first, share_rows
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Missed
 from agro_data.populate.instances.values import beyond
-from agro_data.sql.resolution import Scope
+from agro_data.sql.resolution import Scope, Source
 
+LEAST = 8  # number of which two just below it are more
 DECIDED = 3  # rows, at most, that only the next key of an order puts in order
 End = tuple[Scope, exp.Expr, bool]
 """A SELECT, the column whose end it looks at, and whether that is the upper end."""
@@ -27,7 +28,7 @@ End = tuple[Scope, exp.Expr, bool]
 
 def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
     """For each end that is looked at: rows beyond it that miss a condition and, unless only these are wanted, one that
-    meets all and two that tie.
+    meets all, two that tie, and two that together outdo it.
     """
     for end in _ends(query):
         side = "last" if end[2] else "first"
@@ -36,6 +37,9 @@ def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
         if missing:
             continue
         yield Plan("extreme", f"{side} by {end[1].sql()}", _Beyond(query, end, {}))
+        for source in _of_several(query, end):
+            why = f"two of one {source.table} just behind that which is last by {end[1].sql()}"
+            yield Plan("extreme", why, _Outdone(query, end, source))
         if not cut_after_first(end[0].select, query.found):
             yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
 
@@ -65,6 +69,33 @@ class _Beyond:
             unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
             if unknown is not None:
                 tableau.require(unknown, Test("=", (value,)))
+        return tableau.partial_rows()
+
+
+class _Outdone:
+    """The last reading by a number, and two of one row of `source` just behind it: by the sum of its partners that row
+    would come last.
+    """
+
+    def __init__(self, query: Query, end: End, source: Source) -> None:
+        self.query, self.end, self.source = query, end, source
+
+    def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
+        scope, term, upper = self.end
+        value = _value(self.query, term, upper, rng)
+        if not isinstance(value, int | float) or value < LEAST:
+            return None
+        tableau = self.query.tableau(rng)
+        for _ in range(3):
+            tableau.query(self.query.tree, {})
+        frames = [frame for select, frame in tableau.frames if select == id(scope.select)]
+        if len(frames) == 3:
+            key = self.query.schema.by_name[self.source.table].primary_key
+            share_rows(tableau, self.source, key, frames[1:])
+        for behind, frame in enumerate(frames):
+            unknown = tableau.unknown_of(term, frame)
+            if unknown is not None:
+                tableau.require(unknown, Test("=", (value - behind,)))
         return tableau.partial_rows()
 
 
@@ -120,6 +151,17 @@ class _Tied:
 def _value(query: Query, term: exp.Expr, upper: bool, rng: random.Random) -> Cell:
     table, column = places_of(query.found, term)[0]
     return beyond(query.schema.by_name[table].by_name[column], query.profile.table(table).column(column), upper, rng)
+
+
+def _of_several(query: Query, end: End) -> Iterator[Source]:
+    """The tables of a join whose rows may have several partners by whose number rows are ordered, the largest first."""
+    scope, term, upper = end
+    places = places_of(query.found, term)
+    table, column = places[0]
+    numeric = query.schema.by_name[table].by_name[column].kind in ("integer", "real")
+    for source in scope.sources if upper and numeric and _keys(scope) else ():
+        if source.table and source.table != table and query.schema.by_name[source.table].primary_key:
+            yield source
 
 
 def _keys(scope: Scope) -> list[exp.Expr]:
