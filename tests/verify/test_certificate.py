@@ -254,6 +254,19 @@ def test_a_bound_in_the_gap_beside_the_golds_and_a_text_in_any_case_are_wrong(
         assert not grade_many([case], sandbox, GoldResults())[0].right
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_parent_of_the_largest_sum_is_not_that_of_the_largest_number(
+    seed: int, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    joined = "SELECT T1.name FROM customer AS T1 JOIN purchase AS T2 ON T1.id = T2.customer_id"
+    gold = f"{joined} ORDER BY T2.total DESC LIMIT 1"
+    database = shop(tmp_path, "sqlite")
+    pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", seed, DEDICATED).certify([gold])
+    answer = f"{joined} GROUP BY T1.id ORDER BY SUM(T2.total) DESC LIMIT 1"
+    (grade,) = grade_many([Case(gold, answer, tuple(pool.databases(pool.certificates[0])))], sandbox, GoldResults())
+    assert not grade.right
+
+
 def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, "sqlite")
     profile = profile_database(database)

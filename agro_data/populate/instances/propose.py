@@ -44,7 +44,7 @@ def instances(
     group_keys = {
         place for scope in found.scopes for column in group_columns(found, scope) for place in places_of(found, column)
     }
-    cramped = any(schema.by_name[table].checks for table in found.tables) or _keeps_several(found)
+    cramped = any(schema.by_name[table].checks for table in found.tables) or _keeps_several(found) or _divides(found)
     references = frozenset((key.table, column) for key in schema.foreign_keys for column in key.columns)
     further = read_places(against) ^ read_places(found) if against is not None else frozenset()
     for number in count():
@@ -119,6 +119,14 @@ def _cuts(found: Resolution) -> bool:
 def _keeps_several(found: Resolution) -> bool:
     """Whether some SELECT keeps a number of rows: what the last of them tell shows only if there are no more."""
     return any((number_of(scope.select, "limit") or 0) > 1 for scope in found.scopes)
+
+
+def _divides(found: Resolution) -> bool:
+    """Whether it asks for what has all of some rows: by a count of them in HAVING, or by a NOT EXISTS in another."""
+    havings = (scope.select.args.get("having") for scope in found.scopes)
+    counted = any(having is not None and having.find(exp.Query) is not None for having in havings)
+    tests: Iterator[exp.Exists] = found.tree.find_all(exp.Exists)
+    return counted or any(test.find_ancestor(exp.Exists) is not None for test in tests)
 
 
 def _lists(found: Resolution) -> bool:

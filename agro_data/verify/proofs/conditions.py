@@ -29,6 +29,7 @@ _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
 ZERO: Term = ("lit", "number", "0")
 ONE: Term = ("lit", "number", "1")
 ROW_NUMBER: Term = ("fn", "RowNumber", ())
+_EMPTY = Select((), ())
 
 
 def without_case(select: Select, known: Known, fired: set[str]) -> Select:
@@ -215,7 +216,31 @@ def _of_a_group(term: Term, facts: Facts, fired: set[str]) -> Term:
         if same is not None:
             fired.add("from_one")
             return same
+    if term[0] == "<=" and _counts_all(term[1], term[2], facts):
+        fired.add("foreign_key")
+        return ("=", *sorted(term[1:], key=repr))
     return _from_zero(term, fired)
+
+
+def _counts_all(bound: Term, count: Term, facts: Facts) -> bool:
+    """Whether a group counts the parents that its rows refer to, each once, and the bound is the number of all parents:
+    none counts more.
+    """
+    query = bound[1] if bound[0] == "scalar" else None
+    rows: Term = ("agg", "count", False, None)
+    if not isinstance(query, Select) or query != replace(_EMPTY, outputs=(rows,), sources=query.sources):
+        return False
+    if len(query.sources) != 1 or count[:2] != ("agg", "count"):
+        return False
+    for child in facts.sources.values():
+        for names, _ in facts.foreign_keys(child, query.sources[0]):
+            reference: Term = ("col", child.alias, names[0])
+            once = count[2:] == (True, reference) or (
+                not count[2] and facts.closure((*(facts.select.group or ()), reference)).everything
+            )
+            if len(names) == 1 and once:
+                return True
+    return False
 
 
 def _mean_as_sum(term: Term, fired: set[str]) -> Term:
