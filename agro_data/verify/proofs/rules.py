@@ -7,7 +7,7 @@ from dataclasses import replace
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
 from agro_data.verify.proofs.allowed import within_checks
-from agro_data.verify.proofs.conditions import first_ranks, ranks_without_ties, simplified, without_case
+from agro_data.verify.proofs.conditions import ONE, first_ranks, ranks_without_ties, simplified, without_case
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
 from agro_data.verify.proofs.joins import (
@@ -169,7 +169,7 @@ class Normaliser:
             if term[0] == "exists":
                 return ("exists", self._exists(term[1]))
             if term[0] == "scalar":
-                return ("scalar", self.query(term[1], repeats=True, ordered=True))
+                return ("scalar", self.query(self._first(term[1]), repeats=True, ordered=True))
             return None
 
         seen = windowed(select) or repeats_are_seen(select, repeats)
@@ -183,6 +183,14 @@ class Normaliser:
             raise TypeError("a SELECT stays a SELECT")
         back = tuple(replace(new, query=old.query) for new, old in zip(made.sources, sources, strict=True))
         return replace(made, sources=back)
+
+    def _first(self, query: Query) -> Query:
+        """A scalar query that orders its rows as its first row, which is what SQLite takes of several."""
+        several = query.limit is None or (positive(query.limit) and query.limit != ONE)
+        if self.known.dialect != "sqlite" or not query.order or query.offset is not None or not several:
+            return query
+        self.fired.add("single_row")
+        return replace(query, limit=ONE)
 
     def _exists(self, query: Query) -> Query:
         some = query.offset is None and (query.limit is None or positive(query.limit))

@@ -306,3 +306,19 @@ def test_in_is_a_join_where_equal_values_are_the_same(key: str, mine: str, rule:
     schema = read_ddl("towns", f"CREATE TABLE a (k {key} NOT NULL UNIQUE, n INTEGER); CREATE TABLE b (x {mine});")
     member = "SELECT COUNT(*) FROM b WHERE x IN (SELECT k FROM a WHERE n > 1)"
     assert proved_equivalent(member, "SELECT COUNT(*) FROM b JOIN a ON b.x = a.k WHERE n > 1", "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(
+    ("inner", "dialect", "rule"),
+    [
+        ("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC LIMIT 2", "sqlite", "single_row"),
+        ("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC", "sqlite", "single_row"),
+        ("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC LIMIT 1 OFFSET 1", "sqlite", None),
+        ("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC LIMIT 0", "sqlite", None),
+        ("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC LIMIT 2", "duckdb", None),  # an error
+    ],
+)
+def test_sqlite_compares_with_the_first_row_of_several(inner: str, dialect: Dialect, rule: str | None) -> None:
+    asked = "SELECT name FROM customer WHERE city <> ({})"
+    first = asked.format("SELECT city FROM customer GROUP BY city ORDER BY COUNT(*) DESC LIMIT 1")
+    assert proved_equivalent(first, asked.format(inner), dialect, SHOP) == rule
