@@ -23,6 +23,7 @@ from agro_data.verify.proofs.terms import (
 )
 
 _NULL: Term = ("lit", "null", "")
+_ZERO: Term = ("lit", "number", "0")
 _NUMBERS = ("integer NUMERIC", "real NUMERIC", "integer REAL", "real REAL")
 
 
@@ -42,6 +43,10 @@ def grouped(select: Select, known: Known, fired: set[str]) -> Select:
     closed = facts.closure(unlabelled)
     if _undetermined(select, facts, unlabelled):
         raise NotUnderstood("a column that the group does not determine")
+    childless = _childless(select, facts, closed)
+    if childless is not None:
+        fired.add("partners")
+        return childless
     select = _of_partners(select, facts, closed, fired)
     plain = [term for term in select.having if not any(part[0] == "agg" for part in local(term))]
     if plain:
@@ -97,6 +102,22 @@ def _of_known_size(select: Select, facts: Facts, fired: set[str]) -> Select:
     if made != select:
         fired.add("one_value")
     return made
+
+
+def _childless(select: Select, facts: Facts, closed: Closure) -> Select | None:
+    """HAVING COUNT(c) = 0 of a LEFT JOINed table, in groups by the rows that it is joined to, as WHERE c IS NULL."""
+    for term in select.having:
+        counted = [side[3] for side in term[1:] if side[:2] == ("agg", "count") and side[3] is not None]
+        if term[0] != "=" or _ZERO not in term or not counted or counted[0][0] != "col":
+            continue
+        source = facts.sources.get(counted[0][1])
+        others = {alias for alias in facts.sources if source is not None and alias != source.alias}
+        if source is None or not source.left or not others <= closed.whole:
+            continue
+        if facts.known_in_partners(counted[0]):
+            rest = tuple(other for other in select.having if other is not term)
+            return replace(select, having=rest, where=conjuncts((*select.where, ("isnull", counted[0]))))
+    return None
 
 
 def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str]) -> Select:
