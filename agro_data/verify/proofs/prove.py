@@ -11,7 +11,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
 | `null_ignored` | LEFT JOIN is JOIN where only totals of its columns are shown, of groups that HAVING asks one of |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
-| `foreign_key` | a parent joined along an enforced key (a part of it, under `set`), unasked; LEFT JOIN; IN; count of all |
+| `foreign_key` | a parent joined along an enforced key (or part, under `set`), unasked; LEFT JOIN; IN; their count |
 | `key` | what a key determines: DISTINCT, GROUP BY, ORDER BY, ranks beyond it, a self join on it, LEFT JOIN to it, IN |
 | `equality` | two columns that a condition equates stand for each other |
 | `single_row` | one row, or the first, needs no DISTINCT, one no ORDER BY or LIMIT; SQLite compares with the first |
@@ -19,7 +19,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `extreme` | no value lies beyond MAX or MIN over the table, or rows like its own; HAVING MIN(x) < 5 is WHERE x < 5 |
 | `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
-| `partners` | HAVING of groups by what a table is LEFT JOINed to: COUNT(c) < 5 is COUNT(*) < 5, = 0 is WHERE c IS NULL |
+| `partners` | HAVING, by what a table is LEFT JOINed to: COUNT(c) < 5 is COUNT(*) < 5, = 0 is WHERE c IS NULL |
 | `from_zero` | a count is never below 0: `COUNT(x) <= 0` is `= 0`; a mean is 0, above or below, as the sum is |
 | `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
 | `check` | what a CHECK lets a column hold: of `rating BETWEEN 1 AND 5`, `rating >= 5` is `rating = 5` |
