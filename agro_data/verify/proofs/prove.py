@@ -28,6 +28,8 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |
 
+What the rules have no term for need not be known where both queries make the same of their rows (`same_rows`).
+
 What is assumed: the schema's keys, NOT NULL and foreign keys hold (`populate.instances.instance_schema`), values
 have the kind of their column. Where a column compares texts by a collation, equal ones need not be the same, and it
 stands for no other column (`Known.interchangeable`). Equal means up to chance: a gold is only graded where no tie, bare
@@ -42,9 +44,11 @@ from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
 from agro_data.sql.joined_on import joined_on
 from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.verify.proofs.reading import read
 from agro_data.verify.proofs.rules import Normaliser
+from agro_data.verify.proofs.same_rows import Parts, parts_of
 from agro_data.verify.proofs.terms import NotUnderstood, Query
 from agro_data.verify.proofs.text import shown
 
@@ -55,6 +59,18 @@ def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: S
     The order of rows counts only if the gold has an ORDER BY at top level. None says that nothing was proved, not
     that the queries differ.
     """
+    return _by_form(gold_sql, other_sql, dialect, schema) or _by_rows(gold_sql, other_sql, dialect, schema)
+
+
+def _by_rows(gold_sql: str, other_sql: str, dialect: Dialect, schema: Schema) -> str | None:
+    """The rule that shows that two queries read the same rows, where they make the same of them."""
+    gold, other = (_parts(sql, dialect, schema) for sql in (gold_sql, other_sql))
+    if gold is None or other is None or gold.made != other.made:
+        return None
+    return _by_form(gold.rows, other.rows, dialect, schema)
+
+
+def _by_form(gold_sql: str, other_sql: str, dialect: Dialect, schema: Schema) -> str | None:
     plain_gold, _ = _form(gold_sql, dialect, schema, False, True)
     if plain_gold is None:
         return None
@@ -74,10 +90,22 @@ def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: S
 
 @lru_cache(maxsize=4096)
 def _read(sql: str, dialect: Dialect, schema: Schema) -> Query:
+    return read(_resolved(sql, dialect, schema), dialect)
+
+
+@lru_cache(maxsize=4096)
+def _parts(sql: str, dialect: Dialect, schema: Schema) -> Parts | None:
+    try:
+        return parts_of(_resolved(sql, dialect, schema), dialect)
+    except (NotUnderstood, SqlRefused):
+        return None
+
+
+def _resolved(sql: str, dialect: Dialect, schema: Schema) -> Resolution:
     columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
     columns |= {view.name: dict.fromkeys(view.columns, "") for view in schema.views}  # of which nothing else is known
     found = resolve(parse_select(sql, dialect), dialect, columns)
-    return read(joined_on(found, dialect, columns), dialect)
+    return joined_on(found, dialect, columns)
 
 
 @lru_cache(maxsize=4096)

@@ -70,6 +70,11 @@ def read(found: Resolution, dialect: Dialect) -> Query:
     return _Reader(found, dialect).query(found.tree, {})
 
 
+def is_unstable(node: exp.Expr) -> bool:
+    """Whether it is a function that gives another value each time."""
+    return isinstance(node, _UNSTABLE) or (isinstance(node, exp.Anonymous) and node.name.lower() in _UNSTABLE_NAMES)
+
+
 class _Reader:
     def __init__(self, found: Resolution, dialect: Dialect) -> None:
         self.found = found
@@ -324,8 +329,7 @@ class _Reader:
         return ("agg", name, distinct and name not in ("min", "max"), argument)
 
     def _other(self, node: exp.Expr, scope: Scope) -> Term:
-        anonymous = isinstance(node, exp.Anonymous) and node.name.lower() in _UNSTABLE_NAMES
-        if isinstance(node, _UNSTABLE) or anonymous:
+        if is_unstable(node):
             raise NotUnderstood("a function that gives another value each time")
         if isinstance(node, _WITHOUT_TERM) and not isinstance(node.parent, exp.Window):
             raise NotUnderstood(type(node).__name__)
