@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import (
@@ -126,11 +127,29 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
     items = read_rows(place)
     if not items:
         raise UnreadableInput(f"{path}: the file is empty: no predictions to evaluate")
+    found = _predictions(place, items, gold)
+    return replace(found, notes=(*_western([place]), *found.notes))
+
+
+def predictions_in(rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None) -> LoadedPredictions:
+    """Predictions of rows that a program holds, as `load_predictions` reads them from a file."""
+    given = list(rows)
+    other = next((type(one).__name__ for one in given if not isinstance(one, Mapping)), "")
+    if other:
+        raise UnreadableInput(f"predictions: expected rows with db_id, gold and pred (mappings), found {other}")
+    items = [Row(f"row {number:,}", dict(fields)) for number, fields in enumerate(given, 1)]
+    if not items:
+        raise UnreadableInput("no predictions to evaluate")
+    return _predictions(Path("predictions"), items, gold)
+
+
+def _predictions(path: Path, items: Sequence[Item], gold: Path | str | None) -> LoadedPredictions:
+    """Predictions of the rows of a file, which messages name."""
     if gold is not None:
-        check_fields(place, items, {"prediction": (*PREDICTED, *SQL)})
-        found = _matched(place, items, load_pairs(gold))
-        return replace(found, notes=(*_western([place, *files_of(Path(gold).expanduser())[0]]), *found.notes))
-    check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
+        check_fields(path, items, {"prediction": (*PREDICTED, *SQL)})
+        found = _matched(path, items, load_pairs(gold))
+        return replace(found, notes=(*_western(files_of(Path(gold).expanduser())[0]), *found.notes))
+    check_fields(path, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     without = 0
     problems = [item for item in items if isinstance(item, LoadProblem)]
@@ -149,7 +168,7 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         raise UnreadableInput(
             "; ".join([f"{path}: no row with a prediction and a database{first}", *_left_out(without)])
         )
-    notes = (*_western([place]), *_left_out(without), *_asked_again(predictions), *_all_golds(predictions))
+    notes = (*_left_out(without), *_asked_again(predictions), *_all_golds(predictions))
     return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), notes)
 
 

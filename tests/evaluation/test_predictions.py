@@ -158,6 +158,10 @@ def test_ids_count_the_questions_of_a_gold_without_ids(tmp_path: Path) -> None:
         in_turn = sorted(ids) if sorted(ids) == [0, 1, 2] else ids
         assert [p.predictions for p in loaded.predictions] == [(f"SELECT {n}",) for n in in_turn]
         told.append(loaded.notes)
+    named = write(tmp_path / "named.json", [{**row, "example_id": f"e{n}"} for n, row in enumerate(ROWS)])
+    own = load_predictions(write(tmp_path / "p.json", [{"id": n, "pred": f"SELECT {n}"} for n in (2, 0, 1)]), named)
+    assert [p.predictions for p in own.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+    assert "no id in it is one of the gold's; the ids in it are taken for the places" in own.notes[0]
     by_place = ("p.json: the gold has no ids; rows are matched by their place",)
     counted = ("p.json: the gold has no ids; the ids in it are taken for the places of the questions there, from 0",)
     assert told == [counted, (), by_place, by_place]
