@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from agro_data.config import BuildConfig
 from agro_data.progress import clock
 from agro_data.publish.read import Version
-from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, tell
+from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, takes_all, tell
 
 if TYPE_CHECKING:
     from agro_data.pipeline import Build
@@ -53,7 +54,7 @@ def show_row(row: dict[str, Any], proof: str) -> None:
 
 def print_json(value: Any) -> None:
     """JSON on standard output, for people to read and programs to parse."""
-    put(json.dumps(value, indent=2, ensure_ascii=False))
+    put(json.dumps(value, indent=2, ensure_ascii=not takes_all(sys.stdout)))
 
 
 def show_build(result: Build, as_json: bool) -> None:

@@ -6,6 +6,7 @@ program is never wrapped: a row stays a line.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import click
 from polars.exceptions import PolarsError
@@ -229,6 +230,7 @@ def run(command: click.Command) -> None:
     _asked.clear()
     _end_when_asked()
     _open_closed()
+    _escape_what_cannot_be_written()
     sweep()
     try:
         command(standalone_mode=False)
@@ -268,6 +270,18 @@ def _open_closed() -> None:
             setattr(sys, name, stream)
 
 
+def _escape_what_cannot_be_written() -> None:
+    """Characters that a stream's encoding lacks (of another locale, or PYTHONIOENCODING) are written as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or not takes_all(stream)):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def takes_all(stream: TextIO) -> bool:
+    """Whether all characters can be written to a stream; one that names no encoding takes text as it is."""
+    return (stream.encoding or "utf").lower().startswith("utf")
+
+
 def _end_when_asked() -> None:
     """Let the signals that would end this process at once unwind it: copies of databases are removed, workers end."""
     if threading.current_thread() is threading.main_thread():  # of others Python sets no handlers
@@ -289,7 +303,9 @@ def in_words(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         again = ": ".join(["run it again", *getattr(error, "__notes__", ())])
-        return f"no room to write: {error.strerror}. Free some space and {again}"
+        place = error.filename2 or error.filename  # of a copy, where it goes; the cache and TMPDIR may be other disks
+        where = f" to {place}" if place else ""
+        return f"no room to write{where}: {error.strerror}. Free some space and {again}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, PolarsError) and str(error).startswith("parquet:"):

@@ -17,6 +17,7 @@ _OF_EACH = ("predictions", "outcomes", "transcripts", "votes", "turns")
 _KINDS = (
     (str, "text", ("example_id", "db_id", "question", "gold", "asked", "refusal")),
     (int | float, "a number", ("read", "written", "seconds")),
+    (bool, "true or false", ("answerable",)),
     (list, "a list", _OF_EACH),
 )
 _KINDS_OF_EACH = ((str, "texts", _OF_EACH[:3]), (int, "whole numbers", _OF_EACH[3:]))
@@ -29,7 +30,7 @@ class Answer:
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
     was written. `db_id` is as the question's row spells it. `read` and `written` count tokens; `seconds` is the equal
     part of what was answered together. `asked` is a hash of the prompt, the gold and the database. `refusal` is why a
-    turn was not written.
+    turn was not written. To a question that is not `answerable` no SQL is right, and `agro evaluate` leaves it out.
     """
 
     example_id: str
@@ -46,6 +47,7 @@ class Answer:
     seconds: float
     asked: str = ""
     refusal: str = ""
+    answerable: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """A line of a file of predictions: `pred` is what `agro evaluate` scores."""
@@ -55,7 +57,7 @@ class Answer:
     def from_dict(cls, line: dict[str, Any]) -> Answer:
         """The answer of such a line. Raises `KeyError` when it lacks something, `ValueError` when it holds another kind
         of value, or a `pred` that is not its first prediction."""
-        whole = {"asked": "", "refusal": "", **line}  # files from before have none
+        whole = {"asked": "", "refusal": "", "answerable": True, **line}  # files from before have none
         for kind, what, names in _KINDS:
             if wrong := next((name for name in names if not isinstance(whole[name], kind)), ""):
                 raise ValueError(f"`{wrong}`: expected {what}")
@@ -93,6 +95,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
         seconds=round(found.seconds, 4),
         asked=asked(task),
         refusal=next((leaf.rollout.refusal for leaf in leaves if leaf.rollout.refusal), ""),
+        answerable=task.answerable,
     )
 
 

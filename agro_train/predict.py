@@ -6,7 +6,7 @@ import glob
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -127,7 +127,8 @@ def _predict(
                 file.write(_lines(found))
             known |= {one.example_id: one for one in found}
             progress(stage, first + len(some), len(waiting), "questions")
-    answers = [known[task.example_id] for task in tasks]
+    # Lines written before this was told have no `answerable`.
+    answers = [replace(known[task.example_id], answerable=task.answerable) for task in tasks]
     if answers:
         write_text(out, _lines(answers))
     return answers

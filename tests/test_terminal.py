@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,19 @@ from pathlib import Path
 import click
 import pytest
 
-from agro_data.terminal import CANNOT_START, INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell, visible
+from agro_data.terminal import (
+    CANNOT_START,
+    INTERRUPTED,
+    Resumed,
+    Verb,
+    in_words,
+    put,
+    run,
+    say,
+    show_table,
+    tell,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +59,41 @@ def test_who_has_no_room_says_whether_it_goes_on(
     with pytest.raises(SystemExit):
         run(work)
     assert capsys.readouterr().err.strip() == f"no room to write: No space left on device. Free some space {said}"
+
+
+def test_where_there_is_no_room_is_said() -> None:
+    """A copy goes to the cache, or to the folder for temporary files: a person has to know which disk is full."""
+    assert in_words(OSError(errno.ENOSPC, "no room for a copy of shop", "/tmp/full")).startswith(
+        "no room to write to /tmp/full: no room for a copy of shop. "
+    )
+    copying = OSError(errno.ENOSPC, "No space left on device", "shop.sqlite", None, "/tmp/full/shop.sqlite")
+    assert in_words(copying).startswith("no room to write to /tmp/full/shop.sqlite: No space")
+
+
+ODD_CHARACTERS = r"""
+import click
+from agro_data.shown import print_json
+from agro_data.terminal import Verb, run, show_table, tell
+
+@click.command(cls=Verb)
+@click.option("--json", "as_json", is_flag=True)
+def show(as_json):
+    (print_json if as_json else show_table)([{"from \u2192 to": "\xe9 \U0001f600 \udc80"}])
+    tell(["\u2192"], "dim")
+
+run(show)
+"""
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii:surrogateescape", "utf-8"])
+def test_what_an_encoding_lacks_is_written_as_an_escape(encoding: str) -> None:
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    shown, told = (
+        subprocess.run([sys.executable, "-c", ODD_CHARACTERS, *more], env=env, check=True, capture_output=True).stdout
+        for more in ((), ("--json",))
+    )
+    assert ("→" if encoding == "utf-8" else r"\u2192").encode() in shown
+    assert json.loads(told.decode(encoding.partition(":")[0])) == [{"from → to": "é \U0001f600 \udc80"}]
 
 
 AMID_A_STATEMENT = """

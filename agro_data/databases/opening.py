@@ -100,7 +100,7 @@ def _whole_sqlite(copy: Path) -> None:
             connection.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-            raise OSError(errno.ENOSPC, f"no room for a private copy of {copy.name}") from error
+            raise OSError(errno.ENOSPC, f"no room for a private copy of {copy.name}", str(copy.parent)) from error
         raise DatabaseError(f"{copy.name}, with the log or journal beside it: {first_line(error)}") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,8 @@ from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.evaluation.exact_match.names import keys_not_listed
 from agro_data.evaluation.instances import Instances, given
-from agro_data.evaluation.load import load_predictions
-from agro_data.evaluation.loaded import Prediction
+from agro_data.evaluation.load import load_predictions, predictions_in
+from agro_data.evaluation.loaded import LoadedPredictions, Prediction
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
 from agro_data.evaluation.missing import why_missing
 from agro_data.evaluation.scoring import score
@@ -41,6 +42,7 @@ from agro_data.verify.grade import Case, GoldResults, Grade
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
 UNGRADABLE = ("gold_failed", "no_database", "no_gold")  # classes of verdicts for which no prediction is to blame
 SELF_CHECKED = "what can be graded on may still be wrong, empty or an open tie: `agro verify` finds those golds"
+_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)  # a model may say something before it
 CHUNK = 2_000  # predictions, or as many as one database has, between two reports of progress
 
 
@@ -60,7 +62,7 @@ class Evaluation:
 
 
 def evaluate(
-    predictions: Path | str | Sequence[Prediction],
+    predictions: Path | str | Sequence[Prediction] | Sequence[Mapping[str, Any]],
     databases: Path | str | Mapping[str, Database],
     *,
     metric: str = DEFAULT,
@@ -74,7 +76,8 @@ def evaluate(
     seed: int = 0,
     progress: Reporter = silent,
 ) -> Evaluation:
-    """Grade predictions against their golds on databases (a folder, or by id); one verdict for each, in order.
+    """Grade predictions (a file, or rows as a file holds them) against their golds on databases (a folder, or by id);
+    one verdict for each, in order.
 
     `instances` is a folder `<db_id>/*.sqlite` that the -ts metrics grade on; without it instances are built for the
     golds and kept in `cache` (a temporary folder if None, or if it cannot be written). `with_source` adds the database
@@ -84,13 +87,10 @@ def evaluate(
     chosen = _metric(metric)
     problems: list[str] = []
     notes: list[str] = []
-    if isinstance(predictions, (Path, str)):
-        loaded = load_predictions(predictions, gold)
-        problems += map(str, loaded.problems)
-        notes += loaded.notes
-        rows = loaded.predictions
-    else:
-        rows = tuple(predictions)
+    loaded = _loaded(predictions, gold)
+    problems += map(str, loaded.problems)
+    notes += loaded.notes
+    rows = loaded.predictions
     if not rows:
         raise ConfigError("no predictions to evaluate")
     if self_check:
@@ -122,6 +122,19 @@ def evaluate(
     return Evaluation(metric, tuple(verdicts), figures, tuple(dict.fromkeys(problems)), tuple(notes))
 
 
+def _loaded(
+    predictions: Path | str | Sequence[Prediction] | Sequence[Mapping[str, Any]], gold: Path | str | None
+) -> LoadedPredictions:
+    if isinstance(predictions, (Path, str)):
+        return load_predictions(predictions, gold)
+    made = tuple(one for one in predictions if isinstance(one, Prediction))
+    if len(made) < len(predictions):
+        return predictions_in((one for one in predictions if not isinstance(one, Prediction)), gold)
+    if gold is not None:
+        raise ConfigError("gold: each Prediction has its own; it is for a file, or for rows")
+    return LoadedPredictions(made)
+
+
 def _keys_not_listed(databases: Iterable[Database]) -> list[str]:
     faults = dict.fromkeys(map(keys_not_listed, databases))
     return [f"{why}; the foreign keys that a database declares are taken" for why in faults if why]
@@ -131,7 +144,7 @@ def _of_predictions(rows: Sequence[Prediction]) -> Iterator[str]:
     unanswered = sum(not row.predictions for row in rows)
     if unanswered:
         yield f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0"
-    fenced = sum(any(one.startswith("```") for one in row.predictions) for row in rows)
+    fenced = sum(any(map(_FENCE.search, row.predictions)) for row in rows)
     if fenced:
         told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
         yield f"{fenced:,} of {len(rows):,} questions have {told}"

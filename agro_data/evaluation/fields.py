@@ -26,6 +26,7 @@ EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge")
 IDENTITY = ("example_id", "question_id", "dev_index", "id")
 SPLIT = ("split",)
 ALTERNATIVES = ("alternatives",)
+ANSWERABLE = "answerable"
 
 _GAPPED = re.compile(r"\A(\d+)\.0\Z")  # how a table with gaps in a column of whole numbers writes one of them
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
@@ -91,6 +92,11 @@ def texts_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]
     folded = _folded(fields)
     value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
     return tuple(_held(one) for one in value if isinstance(one, str))
+
+
+def has_answer(fields: Mapping[str, Any]) -> bool:
+    """Whether SQL can answer the row's question: a corpus version says of some that it cannot."""
+    return str(_folded(fields).get(ANSWERABLE)).strip().lower() not in ("false", "0")
 
 
 def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:

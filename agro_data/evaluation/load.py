@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import (
@@ -23,6 +24,7 @@ from agro_data.evaluation.fields import (
     SQL,
     check_fields,
     field_of,
+    has_answer,
     has_any,
     id_of,
     no_texts,
@@ -116,21 +118,40 @@ def load_questions(path: Path | str) -> Loaded:
 def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:
     """Predictions of a file: rows of their own (with db_id, and gold where it is known), or as many as `gold` has.
 
-    With `gold` there is one `Prediction` for each of its pairs, in its order; they are matched by BIRD's number, by id
-    if all are known, by question (both within databases, where all rows name theirs), else by place if there are as
-    many. A missing prediction is an empty tuple. A prediction without a gold is a problem, and so is one that asks
-    something else. Raises `UnreadableInput` when nothing can be used or matched.
+    With `gold` there is one `Prediction` for each of its pairs that has an answer, in its order; they are matched by
+    BIRD's number, by id if all are known, by question (both within databases, where all rows name theirs), else by
+    place if there are as many. A missing prediction is an empty tuple. A prediction without a gold is a problem, and
+    so is one that asks something else. Raises `UnreadableInput` when nothing can be used or matched.
     """
     place = Path(path).expanduser()
     items = read_rows(place)
     if not items:
         raise UnreadableInput(f"{path}: the file is empty: no predictions to evaluate")
+    found = _predictions(place, items, gold)
+    return replace(found, notes=(*_western([place]), *found.notes))
+
+
+def predictions_in(rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None) -> LoadedPredictions:
+    """Predictions of rows that a program holds, as `load_predictions` reads them from a file."""
+    given = list(rows)
+    other = next((type(one).__name__ for one in given if not isinstance(one, Mapping)), "")
+    if other:
+        raise UnreadableInput(f"predictions: expected rows with db_id, gold and pred (mappings), found {other}")
+    items = [Row(f"row {number:,}", dict(fields)) for number, fields in enumerate(given, 1)]
+    if not items:
+        raise UnreadableInput("no predictions to evaluate")
+    return _predictions(Path("predictions"), items, gold)
+
+
+def _predictions(path: Path, items: Sequence[Item], gold: Path | str | None) -> LoadedPredictions:
+    """Predictions of the rows of a file, which messages name."""
     if gold is not None:
-        check_fields(place, items, {"prediction": (*PREDICTED, *SQL)})
-        found = _matched(place, items, load_pairs(gold))
-        return replace(found, notes=(*_western([place, *files_of(Path(gold).expanduser())[0]]), *found.notes))
-    check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
+        check_fields(path, items, {"prediction": (*PREDICTED, *SQL)})
+        found = _matched(path, items, load_pairs(gold))
+        return replace(found, notes=(*_western(files_of(Path(gold).expanduser())[0]), *found.notes))
+    check_fields(path, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
+    without = 0
     problems = [item for item in items if isinstance(item, LoadProblem)]
     rows = [item for item in items if isinstance(item, Row)]
     for row in rows:
@@ -138,10 +159,16 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         if not db_id:
             problems.append(LoadProblem(row.place, f"no database; expected {spellings(DATABASE)}"))
             continue
-        predictions.append(_prediction(row, db_id))
+        if has_answer(row.fields):
+            predictions.append(_prediction(row, db_id))
+        else:
+            without += 1
     if not predictions:
-        raise UnreadableInput(f"{path}: no row with a prediction and a database (first: {problems[0]})")
-    notes = (*_western([place]), *_asked_again(predictions), *_all_golds(predictions))
+        first = f" (first: {problems[0]})" if problems else ""
+        raise UnreadableInput(
+            "; ".join([f"{path}: no row with a prediction and a database{first}", *_left_out(without)])
+        )
+    notes = (*_left_out(without), *_asked_again(predictions), *_all_golds(predictions))
     return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), notes)
 
 
@@ -230,6 +257,7 @@ def _pair(row: Row, split: str) -> Pair:
         text_of(fields, SPLIT) or split,
         id_of(fields),
         texts_of(fields, ALTERNATIVES),
+        has_answer(fields),
     )
 
 
@@ -267,6 +295,8 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
     problems += no_texts(matches.values(), names)
     predictions = []
     for number, pair in enumerate(gold.pairs):
+        if not pair.answerable:
+            continue
         row = matches.get(number)
         given = predicted_in(row.fields, names) if row is not None else ()
         predictions.append(
@@ -281,8 +311,21 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
                 pair.alternatives,
             )
         )
-    notes = (*told, *_read_as_predicted(matches.values(), names), *_all_golds(predictions))
+    if not predictions:
+        raise UnreadableInput("; ".join([f"{path}: nothing to score", *_left_out(len(gold.pairs))]))
+    notes = (
+        *told,
+        *_left_out(len(gold.pairs) - len(predictions)),
+        *_read_as_predicted(matches.values(), names),
+        *_all_golds(predictions),
+    )
     return LoadedPredictions(tuple(predictions), tuple(problems), notes)
+
+
+def _left_out(count: int) -> tuple[str, ...]:
+    """A note on questions of a corpus version that a model should ask back: as elsewhere, no metric counts them."""
+    said = f"{count:,} question{'s' if count > 1 else ''} without one answer (`answerable` is false)"
+    return (f"left out, since no SQL can be right there: {said}",) if count else ()
 
 
 def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:

@@ -9,7 +9,9 @@ from agro_data.evaluation.rows import LoadProblem
 
 @dataclass(frozen=True)
 class Pair:
-    """A question with its SQL. What the source does not say is empty; `place` is where a person finds it."""
+    """A question with its SQL. What the source does not say is empty; `place` is where a person finds it. Not
+    `answerable` is a question of a corpus version that has no single answer: nothing predicted for it can be right.
+    """
 
     place: str
     db_id: str
@@ -19,6 +21,7 @@ class Pair:
     split: str = ""
     identity: str = ""
     alternatives: tuple[str, ...] = ()
+    answerable: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class Loaded:
 
 @dataclass(frozen=True)
 class LoadedPredictions:
-    """Predictions in the order of the gold if there is one, else of the source; `problems` were left out, `notes` are
-    worth knowing."""
+    """Predictions in the order of the gold if there is one, else of the source, for questions that have an answer;
+    `problems` were left out, `notes` are worth knowing."""
 
     predictions: tuple[Prediction, ...]
     problems: tuple[LoadProblem, ...] = ()

@@ -42,13 +42,13 @@ def matched_rows(
 
 
 def _counted(items: Sequence[Item], gold: Loaded) -> Sequence[int]:
-    """The number of the pair of each item: its place, or its id where the gold has no ids, and these count its pairs.
-
-    They are of no use where a question is left out of the gold.
+    """The number of the pair of each item: its place, or its id where no id is one of the gold's, and these count its
+    pairs. They are of no use where a question is left out of the gold.
     """
     places = range(len(gold.pairs))
     ids = [id_of(item.fields) for item in items if isinstance(item, Row)]
-    if gold.problems or any(pair.identity for pair in gold.pairs) or sorted(ids) != sorted(map(str, places)):
+    known = any(pair.identity in ids for pair in gold.pairs if pair.identity)
+    if gold.problems or known or sorted(ids) != sorted(map(str, places)):
         return places
     return list(map(int, ids))
 
@@ -58,12 +58,11 @@ def _by_what(rows: Sequence[Row], pairs: Sequence[Pair], order: Sequence[int]) -
     ids, own = {id_of(row.fields) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
     if not ids or ids & own:
         return ""
-    if own:
-        return "no id in it is one of the gold's; rows are matched by their place"
+    what = "no id in it is one of the gold's" if own else "the gold has no ids"
     if list(order) != list(range(len(pairs))):
-        return "the gold has no ids; the ids in it are taken for the places of the questions there, from 0"
+        return f"{what}; the ids in it are taken for the places of the questions there, from 0"
     in_order = [id_of(row.fields) for row in rows] == list(map(str, order))
-    return "" if in_order else "the gold has no ids; rows are matched by their place"
+    return "" if in_order else f"{what}; rows are matched by their place"
 
 
 def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -66,11 +67,17 @@ class Version:
         return float(self.manifest["config"].get("min_kill_rate", BuildConfig.min_kill_rate))
 
     def examples(self, split: str | None = None) -> pl.LazyFrame:
-        """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows.
+        """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows, and where a
+        file of it is gone: the others would be taken for the whole.
 
         Columns that a release before knew nothing of say what was true of all its rows.
         """
-        files = sorted((self.path / "data").glob(f"{split or '*'}-*.parquet"))
+        pattern = f"data/{split or '*'}-*.parquet"
+        files = sorted(self.path.glob(pattern))
+        listed = self.manifest.get("files")
+        there = {file.relative_to(self.path).as_posix() for file in files}
+        if gone := sorted(set(fnmatch.filter(listed if isinstance(listed, dict) else (), pattern)) - there):
+            raise NoVersion(f"{self.path}: damaged: {gone[0]} is missing. Copy it anew, or {MEND}")
         if not files:
             present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")

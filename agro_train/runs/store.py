@@ -28,6 +28,7 @@ METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 LOCK = ".lock"
 RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
+MENDED = "copy the run's folder anew, or remove it and train again"
 Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 
 
@@ -37,6 +38,10 @@ class NoRun(InWords, LookupError):
     def __init__(self, says: str, *, ours: bool = False) -> None:
         super().__init__(says)
         self.ours = ours
+
+
+class DamagedRun(InWords, ValueError):
+    """A run that was not copied whole, or a file of it is damaged; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,13 @@ class ModelRun:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        place = self.path / MANIFEST
+        try:
+            found = json.loads(place.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DamagedRun(f"{place}: damaged ({error}); {MENDED}") from None
+        if not isinstance(found, dict):
+            raise DamagedRun(f"{place}: expected an object, found {type(found).__name__}; {MENDED}")
         return found
 
     @property
@@ -118,11 +129,19 @@ def find_run(root: Path, name: str) -> ModelRun:
                 return run
     if "/" not in name and (runs := runs_of(root, name)):
         return runs[-1]
+    if half := _not_whole(root / name):
+        raise NoRun(f"{half}: no {MANIFEST} in it, so it was not copied whole; {MENDED}", ours=True)
     model, _, number = name.partition("/")
     if re.match(r"r\d", number) and (runs := runs_of(root, model)):
         there = ", ".join(one.path.name for one in runs)
         raise NoRun(f"there is no run {name!r} below {root}: of {model} there is {there}", ours=True)
     raise NoRun(f"there is no trained model {name!r} below {root}; `agro train cold-start` makes one")
+
+
+def _not_whole(place: Path) -> Path | None:
+    """A folder named as a run is, or the newest in it, where neither has a manifest."""
+    found = [path for path in (place, *sorted(place.glob("r*"), reverse=True)) if RUN.match(path.name)]
+    return next((path for path in found if path.is_dir() and not (path / MANIFEST).is_file()), None)
 
 
 def trained(root: Path) -> list[ModelRun]:

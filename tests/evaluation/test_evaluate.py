@@ -10,6 +10,7 @@ import tracemalloc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from click.testing import CliRunner
@@ -239,10 +240,29 @@ def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) ->
 
 
 def test_predictions_in_code_fences_are_told(place: Path) -> None:
-    found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES)], place / "db")
-    assert [verdict.score for verdict in found.verdicts] == [0, 1]
+    said = f"Here it is:\n```sql\n{NAMES}\n```\nIt names customers."
+    found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES), asked(NAMES, said)], place / "db")
+    assert [verdict.score for verdict in found.verdicts] == [0, 1, 0]
     note, _ = found.notes
-    assert note.startswith("1 of 2 questions have predictions inside code fences")
+    assert note.startswith("2 of 3 questions have predictions inside code fences")
+
+
+def test_rows_that_a_program_holds_are_scored_as_those_of_a_file(place: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "shop", "question": "Who?", "gold": NAMES, "pred": [NAMES, BOTH]},
+        {"db_id": "shop", "question": "All?", "gold": BOTH, "pred": None},
+    ]
+    (tmp_path / "p.json").write_text(json.dumps(rows))
+    (tmp_path / "gold.json").write_text(json.dumps([{**row, "query": row["gold"]} for row in rows]))
+    held, of_file = evaluate(rows, place / "db"), evaluate(tmp_path / "p.json", place / "db")
+    assert held.summary == of_file.summary
+    assert [verdict.place for verdict in held.verdicts] == ["row 1", "row 2"]
+    with_gold = evaluate([{"pred": NAMES}, {"pred": BOTH}], place / "db", gold=tmp_path / "gold.json")
+    assert [verdict.score for verdict in with_gold.verdicts] == [1, 1]
+    with pytest.raises(ConfigError, match="found int"):
+        evaluate(cast("list[dict[str, str]]", [3]), place / "db")
+    with pytest.raises(ConfigError, match="each Prediction has its own"):
+        evaluate([asked(NAMES, NAMES)], place / "db", gold=tmp_path / "gold.json")
 
 
 @pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])

@@ -158,6 +158,10 @@ def test_ids_count_the_questions_of_a_gold_without_ids(tmp_path: Path) -> None:
         in_turn = sorted(ids) if sorted(ids) == [0, 1, 2] else ids
         assert [p.predictions for p in loaded.predictions] == [(f"SELECT {n}",) for n in in_turn]
         told.append(loaded.notes)
+    named = write(tmp_path / "named.json", [{**row, "example_id": f"e{n}"} for n, row in enumerate(ROWS)])
+    own = load_predictions(write(tmp_path / "p.json", [{"id": n, "pred": f"SELECT {n}"} for n in (2, 0, 1)]), named)
+    assert [p.predictions for p in own.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+    assert "no id in it is one of the gold's; the ids in it are taken for the places" in own.notes[0]
     by_place = ("p.json: the gold has no ids; rows are matched by their place",)
     counted = ("p.json: the gold has no ids; the ids in it are taken for the places of the questions there, from 0",)
     assert told == [counted, (), by_place, by_place]
@@ -314,3 +318,21 @@ def test_real_files(shared_data: Path) -> None:
     loaded = [load_predictions(file) for file in sets]
     assert sum(len(one.predictions) for one in loaded) == 7794
     assert not any(one.problems for one in loaded)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_questions_without_one_answer_are_left_out(tmp_path: Path, suffix: str) -> None:
+    """Of a corpus version's rows, and of `agro predict`'s lines: its table does not count them, either."""
+    rows = [{**row, "answerable": number != 1} for number, row in enumerate(ROWS)]
+    said = "left out, since no SQL can be right there: 1 question without one answer (`answerable` is false)"
+    own = [{"pred": f"SELECT {n}", "question": row["question"], "db_id": row["db_id"]} for n, row in enumerate(ROWS)]
+    loaded = load_predictions(write(tmp_path / "p.json", own), write(tmp_path / f"gold{suffix}", rows))
+    alone = load_predictions(
+        write(tmp_path / f"p{suffix}", [{**row, **one} for row, one in zip(rows, own, strict=True)])
+    )
+    for found in (loaded, alone):
+        assert [one.predictions for one in found.predictions] == [("SELECT 0",), ("SELECT 2",)]
+        assert said in found.notes
+        assert not found.problems
+    with pytest.raises(UnreadableInput, match="nothing to score; left out"):
+        load_predictions(write(tmp_path / "p.json", own), write(tmp_path / "g.json", [{**rows[1]}]))

@@ -206,6 +206,17 @@ def test_what_became_of_each_mutant_is_kept(tmp_path: Path) -> None:
     assert "example_id" not in version.mutants("11" * 8).columns
 
 
+def test_rows_that_are_left_where_a_file_is_gone_are_not_taken_for_the_whole(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    assert open_version(path).examples().collect().height == 30
+    gone = next((path / "data").glob("test-*.parquet"))
+    gone.unlink()
+    for split in (None, "test"):
+        with pytest.raises(NoVersion, match=f"damaged: data/{gone.name} is missing. Copy it anew"):
+            open_version(path).examples(split)
+    assert open_version(path).examples("train").collect().height
+
+
 def test_changed_missing_and_added_files_are_found(tmp_path: Path) -> None:
     path = write(tmp_path)
     card = path / "README.md"

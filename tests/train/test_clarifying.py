@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 import pytest
 from airport import make_airport
+from train.scripted import Scripted, agent, turn
 
 import agro_data
 from agro_data.config import STRUCTURAL
@@ -23,6 +26,7 @@ from agro_train.clarifying import points_at
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
 from agro_train.comparison.scoring import answerable, scored_by
+from agro_train.predict import predict
 from agro_train.questions import COLUMNS, PromptFormat, Questions, one_question, questions_of_version
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
@@ -262,6 +266,17 @@ def test_an_evaluation_scores_what_has_an_answer_and_tells_the_rest_apart(questi
     page = render_page([Compared(asked, (one,), figures)], "Models side by side")
     assert "Asked back" in page
     assert "missing column" in page
+
+
+def test_a_file_of_predictions_is_scored_on_as_many_questions_as_the_table_shows(
+    questions: Questions, tmp_path: Path
+) -> None:
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(lambda *_: turn("solution", "SELECT 1"))), out)
+    scored = agro_data.evaluate(out, questions.databases)
+    assert len(scored.verdicts) == len(answerable(questions).rows) < len(questions.rows)
+    said = json.loads(out.read_text().splitlines()[0])
+    assert said["answerable"] == questions.rows[0]["answerable"]
 
 
 def test_a_few_questions_of_which_none_has_an_answer_have_a_page(questions: Questions) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agro_data.locking import Locked
 from agro_train.programs.settings import SettingsError
-from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run, runs_of
+from agro_train.runs.store import MANIFEST, DamagedRun, Draft, ModelRun, NoRun, begin, find_run, runs_of
 
 
 def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> None:
@@ -118,3 +118,18 @@ def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path)
     with pytest.raises(Locked, match="finished this run meanwhile"), late.alone():
         pass
     assert begin(tmp_path, "m", "a" * 64) == run
+
+
+def test_a_run_that_was_not_copied_whole_is_said_to_be(tmp_path: Path) -> None:
+    run = tmp_path / "models" / "cold-start" / "r0001-0123abcd"
+    (run / "model").mkdir(parents=True)
+    for name in ("cold-start", "cold-start/r0001-0123abcd", str(run)):
+        with pytest.raises(NoRun, match=r"r0001-0123abcd: no manifest.json in it, so it was not copied whole") as half:
+            find_run(tmp_path / "models", name)
+        assert half.value.ours
+    for text, says in (('{"config": ', "damaged"), ("", "damaged"), ("[]", "expected an object, found list")):
+        (run / "manifest.json").write_text(text)
+        with pytest.raises(DamagedRun, match=rf"manifest.json: {says}.*copy the run's folder anew"):
+            _ = find_run(tmp_path / "models", "cold-start").settings
+    with pytest.raises(DamagedRun):
+        begin(tmp_path / "models", "cold-start", "0" * 64)
