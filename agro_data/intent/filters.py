@@ -287,7 +287,10 @@ class Maker:
         after = [day for day in days if here is None or day < here]
         before = [day for day in days if here is None or day > here]
         if after and before and not self.plain and self.scene.chance(0.15) and whole:
-            return Between(self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before)))
+            # Where no row says which days are before it, both are drawn of all.
+            first, last = sorted((self.scene.pick(after), self.scene.pick(before)))
+            if first < last:
+                return Between(self.column, self.value(first), self.value(last))
         if after and (not before or self.scene.chance(0.55)):
             # On timestamps "after the day" would need the next midnight: from the day on is what is asked then.
             return Comparison(">" if whole else ">=", self.column, self.value(self.scene.pick(after)))
