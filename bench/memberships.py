@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -99,47 +100,76 @@ def subquery_as_cte(found: Resolution, scope: Scope, profile: DatabaseProfile) -
     return True
 
 
+@dataclass(frozen=True)
+class _Tested:
+    """A joined table of which nothing is asked but conditions: one equates a key of it, others are its `own`."""
+
+    source: Source
+    link: exp.EQ
+    key: exp.Expr  # the side of the link that is of the table
+    other: exp.Expr  # the other side, a column of `owner`
+    owner: Source
+    own: Sequence[exp.Expr]
+
+
 def _join_as(found: Resolution, scope: Scope, profile: DatabaseProfile, exists: bool) -> bool:
+    conditions = _conditions_of_join(scope)
+    for source in scope.sources:
+        tested = _tested(found, source, conditions, profile)
+        if tested is not None:
+            _detach(found, scope, tested, conditions, exists)
+            return True
+    return False
+
+
+def _conditions_of_join(scope: Scope) -> list[exp.Expr]:
+    """What ON and WHERE ask of tables that are joined by JOIN with ON and nothing else; [] of other SELECTs."""
     select = scope.select
     joins = select.args.get("joins") or []
     odd = any(join.side or join.method or join.args.get("using") for join in joins)
     if not joins or odd or scope.merged or any(item.is_star for item in select.expressions):
-        return False
+        return []
     if not all(isinstance(source.node, exp.Table) and source.table for source in scope.sources):
-        return False
-    where = select.args.get("where")
+        return []
     clauses = [join.args["on"] for join in joins if join.args.get("on") is not None]
-    parts = [part for clause in [*clauses, *([where.this] if where is not None else [])] for part in _conjuncts(clause)]
-    for source in scope.sources:
-        links = [part for part in parts if _names(found, part, source) and not _only(found, part, source)]
-        own = [part for part in parts if _only(found, part, source)]
-        inside = {id(node) for part in (*links, *own) for node in part.walk()}
-        used = [c for c in found.tree.find_all(exp.Column) if _of(found, c, source) and id(c) not in inside]
-        if used or len(links) != 1 or not isinstance(links[0], exp.EQ):
-            continue
-        sides = [links[0].left, links[0].right]
-        key = next((side for side in sides if _of(found, side, source)), None)
-        other = next((side for side in sides if side is not key), None)
-        bound = found.binding(key) if key is not None else None
-        theirs = found.binding(other) if other is not None else None
-        if key is None or other is None or bound is None or theirs is None or theirs.source is None:
-            continue
-        if not _is_key(bound, profile):
-            continue
-        _rename(found, source, "inside")
-        other.set("table", exp.to_identifier(theirs.source.node.alias_or_name))
-        inner = exp.Select(
-            expressions=[exp.Literal.number(1) if exists else key.copy()], from_=exp.From(this=source.node.copy())
-        )
-        inner.set("where", all_of([*([links[0]] if exists else []), *own]))
-        member = exp.Exists(this=inner) if exists else exp.In(this=other.copy(), query=exp.Subquery(this=inner))
-        rest = [part for part in parts if part is not links[0] and not any(part is mine for mine in own)]
-        tables = [one.node.copy() for one in scope.sources if one is not source]
-        select.args["from_"].set("this", tables[0])
-        select.set("joins", [exp.Join(this=table, kind="CROSS") for table in tables[1:]])
-        select.set("where", all_of([*rest, member]))
-        return True
-    return False
+    if (where := select.args.get("where")) is not None:
+        clauses.append(where.this)
+    return [condition for clause in clauses for condition in _conjuncts(clause)]
+
+
+def _tested(
+    found: Resolution, source: Source, conditions: Sequence[exp.Expr], profile: DatabaseProfile
+) -> _Tested | None:
+    """What is asked of a table, where that can be asked as a membership of its key."""
+    own = [condition for condition in conditions if _only(found, condition, source)]
+    links = [c for c in conditions if _names(found, c, source) and not _only(found, c, source)]
+    if len(links) != 1 or not isinstance(links[0], exp.EQ):
+        return None
+    inside = {id(node) for condition in (*links, *own) for node in condition.walk()}
+    if any(_of(found, c, source) and id(c) not in inside for c in found.tree.find_all(exp.Column)):
+        return None
+    left, right = links[0].left, links[0].right
+    key, other = (left, right) if _of(found, left, source) else (right, left)
+    bound, theirs = found.binding(key), found.binding(other)
+    if not _of(found, key, source) or bound is None or theirs is None or theirs.source is None:
+        return None
+    return _Tested(source, links[0], key, other, theirs.source, own) if _is_key(bound, profile) else None
+
+
+def _detach(found: Resolution, scope: Scope, tested: _Tested, conditions: Sequence[exp.Expr], exists: bool) -> None:
+    """Take a table out of FROM, and ask in WHERE that it has a row."""
+    _rename(found, tested.source, "inside")
+    tested.other.set("table", exp.to_identifier(tested.owner.node.alias_or_name))
+    shown = exp.Literal.number(1) if exists else tested.key.copy()
+    inner = exp.Select(expressions=[shown], from_=exp.From(this=tested.source.node.copy()))
+    inner.set("where", all_of([*([tested.link] if exists else []), *tested.own]))
+    member = exp.Exists(this=inner) if exists else exp.In(this=tested.other.copy(), query=exp.Subquery(this=inner))
+    moved = {id(condition) for condition in (tested.link, *tested.own)}
+    tables = [source.node.copy() for source in scope.sources if source is not tested.source]
+    select = scope.select
+    select.args["from_"].set("this", tables[0])
+    select.set("joins", [exp.Join(this=table, kind="CROSS") for table in tables[1:]])
+    select.set("where", all_of([*(c for c in conditions if id(c) not in moved), member]))
 
 
 def _memberships(found: Resolution, scope: Scope) -> Iterator[tuple[exp.In, exp.Select, Scope]]:

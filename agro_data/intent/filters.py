@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import is_iso_date, is_number, sayable
@@ -41,46 +41,55 @@ def conditions(
     The draw's target comes first when it is among the columns. `broad` leaves out columns whose equality would single
     out a row or two: counting, grouping or ranking such rows makes no question.
     """
+    pool = _askable(frame, aliases, set(skip), broad)
+    found: list[Predicate] = []
+    on_alias: dict[str, list[Predicate]] = {}
+    for _ in range(count * 3):
+        if len(found) == count or not pool:
+            break
+        column = frame.scene.pick([c for c, _ in pool], [w for _, w in pool])
+        pool = [(c, w) for c, w in pool if c != column]
+        predicate = condition(frame, column)
+        if predicate is None:
+            continue
+        table = frame.table(column.source)
+        alone = _exact(predicate) and frame.profile(column).distinct > 0.5 * table.rows
+        if alone and found:
+            continue
+        beside = on_alias.setdefault(column.source, [])
+        if _narrows(frame, column.source, predicate) and cuts([*beside, predicate], frame.atlas.rows(table.name)):
+            beside.append(predicate)
+            found.append(predicate)
+        if alone:  # it singles out a row: a second condition would say nothing
+            break
+    return found
+
+
+def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bool) -> list[tuple[Column, float]]:
+    """The columns of `aliases` that something can be asked of, and how often it is."""
     scene = frame.scene
-    taken = set(skip)
     pool: list[tuple[Column, float]] = []
     for alias in aliases:
         table = frame.table(alias)
         for profile in frame.atlas.columns(table.name):
             column = Column(alias, profile.name)
-            weight = scene.prior.filter_roles[profile.role]
             if column in taken or (profile.distinct < 2 and profile.null_share == 0):
                 continue
-            if frame.atlas.is_reference(table.name, profile.name):
-                weight = min(weight, 0.05)
             if broad and _singles_out(table, profile):
                 continue
+            weight = scene.prior.filter_roles[profile.role]
+            if frame.atlas.is_reference(table.name, profile.name):
+                weight = min(weight, 0.05)
             if scene.target == (table.name, profile.name):
                 weight *= 50
             pool.append((column, weight))
-    found: list[Predicate] = []
-    exact = False  # a condition that singles out a row stands alone: a second one would say nothing
-    on_alias: dict[str, list[Predicate]] = {}
-    for _ in range(count * 3):
-        if len(found) == count or not pool or exact:
-            break
-        column = scene.pick([c for c, _ in pool], [w for _, w in pool])
-        pool = [(c, w) for c, w in pool if c != column]
-        predicate = condition(frame, column)
-        if predicate is None:
-            continue
-        one = frame.profile(column).distinct > 0.5 * frame.table(column.source).rows and _exact(predicate)
-        if one and found:
-            continue
-        exact = one
-        beside = on_alias.setdefault(column.source, [])
-        left = frame.narrowed.get(column.source)
-        if left is not None and not any(holds(predicate, row) is False for row in left):
-            continue
-        if cuts([*beside, predicate], frame.atlas.rows(frame.table(column.source).name)):
-            beside.append(predicate)
-            found.append(predicate)
-    return found
+    return pool
+
+
+def _narrows(frame: Frame, alias: str, predicate: Predicate) -> bool:
+    """Whether a condition leaves out one of the sample rows that conditions on the parents of a source have left."""
+    left = frame.narrowed.get(alias)
+    return left is None or any(holds(predicate, row) is False for row in left)
 
 
 def _singles_out(table: TableProfile, profile: ColumnProfile) -> bool:
@@ -278,7 +287,10 @@ class Maker:
         after = [day for day in days if here is None or day < here]
         before = [day for day in days if here is None or day > here]
         if after and before and not self.plain and self.scene.chance(0.15) and whole:
-            return Between(self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before)))
+            # Where no row says which days are before it, both are drawn of all.
+            first, last = sorted((self.scene.pick(after), self.scene.pick(before)))
+            if first < last:
+                return Between(self.column, self.value(first), self.value(last))
         if after and (not before or self.scene.chance(0.55)):
             # On timestamps "after the day" would need the next midnight: from the day on is what is asked then.
             return Comparison(">" if whole else ">=", self.column, self.value(self.scene.pick(after)))

@@ -339,35 +339,45 @@ class _Editor:
 
     def _one_row_once(self, scope: Scope) -> None:
         """Two tables that have become one, joined by its key: the row is read once."""
-        select = scope.select
-        for join in list(select.args.get("joins") or ()):
-            on = join.args.get("on")
-            if not isinstance(on, exp.EQ) or join.side not in ("", "LEFT") or join.kind not in ("", "INNER", "OUTER"):
-                continue
-            sides = [side for side in (on.this, on.expression) if isinstance(side, exp.Column)]
-            bound = [self.found.binding(side) for side in sides]
-            owners = [binding.source for binding in bound if binding is not None and binding.source is not None]
-            right = next((s for s in scope.sources if s.node is join.this), None)
-            if len(owners) != 2 or right is None or right not in owners or owners[0] is owners[1]:
-                continue
-            left = owners[0] if owners[1] is right else owners[1]
-            homes = self._home_of(left), self._home_of(right)
-            keys = {folded(side.name) for side in sides}
-            merged = left.table != right.table and homes[0].table and homes[0].table == homes[1].table
-            if left not in scope.sources or not merged or len(keys) != 1 or not self._is_key(left, right, sides):
-                continue
-            select.set("joins", [other for other in select.args["joins"] if other is not join])
-            for node in references(self.found.tree):
-                binding = self.found.binding(node)
-                if binding is not None and binding.source is right:
-                    node.set("table", identifier(self._written_alias(left)) if node.table else None)
-            self.homes[id(right)] = _Home(homes[0].alias, homes[0].table, homes[1].names)
-            scope.sources.remove(right)
+        for join in list(scope.select.args.get("joins") or ()):
+            joined = self._joined_by_name(join, scope)
+            if joined is not None and self._are_one(*joined):
+                self._drop_join(join, *joined, scope)
 
-    def _is_key(self, left: Source, right: Source, sides: Sequence[exp.Column]) -> bool:
-        """Whether the tables were found to hold the same rows by these columns."""
+    def _joined_by_name(self, join: exp.Join, scope: Scope) -> tuple[Source, Source] | None:
+        """A source and the one that is joined with it, where ON equates one column of each, of one name by now."""
+        on = join.args.get("on")
+        if not isinstance(on, exp.EQ) or join.side not in ("", "LEFT") or join.kind not in ("", "INNER", "OUTER"):
+            return None
+        sides = [side for side in (on.this, on.expression) if isinstance(side, exp.Column)]
+        bound = [self.found.binding(side) for side in sides]
+        owners = [binding.source for binding in bound if binding is not None and binding.source is not None]
+        right = next((source for source in scope.sources if source.node is join.this), None)
+        if len(owners) != 2 or right is None or right not in owners or owners[0] is owners[1]:
+            return None
+        left = owners[0] if owners[1] is right else owners[1]
+        alike = len({folded(side.name) for side in sides}) == 1
+        return (left, right) if alike and left in scope.sources else None
+
+    def _are_one(self, left: Source, right: Source) -> bool:
+        """Whether two tables have become one, and were found to hold the same rows."""
+        homes = self._home_of(left), self._home_of(right)
+        if left.table == right.table or not homes[0].table or homes[0].table != homes[1].table:
+            return False
         mains = [self.matching.tables[source.table] for source in (left, right)]
         return mains[0].new == mains[1].new and any(match.by_rows for match in mains)
+
+    def _drop_join(self, join: exp.Join, left: Source, right: Source, scope: Scope) -> None:
+        """Read what is of `right` from `left`."""
+        select = scope.select
+        select.set("joins", [other for other in select.args["joins"] if other is not join])
+        for node in references(self.found.tree):
+            binding = self.found.binding(node)
+            if binding is not None and binding.source is right:
+                node.set("table", identifier(self._written_alias(left)) if node.table else None)
+        home = self._home_of(left)
+        self.homes[id(right)] = _Home(home.alias, home.table, self._home_of(right).names)
+        scope.sources.remove(right)
 
     # --- meanings ---
 

@@ -77,28 +77,35 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
 def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Frame | str:
     """Rows, or figures over all of them."""
     shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    if figures:
-        if len(figures) < len(shown) or query.order_by or query.distinct:
-            return "figures beside rows"
-        counts = len(figures) == 1 and figures[0].function == "count"
-        return nested or Frame("count" if counts else "aggregate")
+    if any(isinstance(expression, Aggregate) for expression in shown):
+        return _figures(query, shown, nested)
     if not all(isinstance(expression, Column) for expression in shown):
         return "something else than columns and figures is shown"
-    keys = [key.expression for key in query.order_by]
-    if not all(isinstance(key, Column) for key in keys) or len(keys) > 2:
+    keys = [key.expression for key in query.order_by if isinstance(key.expression, Column)]
+    if len(keys) < len(query.order_by) or len(keys) > 2:
         return "an order by other than one or two columns"
     if query.limit is not None:
-        root = query.subject.alias
-        if len(keys) != 1 or query.distinct or not (isinstance(keys[0], Column) and keys[0].source == root):
-            return "the first rows by other than one column of their own"
-        if not _ranks(keys[0], query, profile):
-            return "the first rows by a column whose values may be unknown, or are not sorted by what they mean"
-        return Frame("superlative", "total_order")
+        return _first_rows(query, keys, profile)
     if query.distinct and not set(keys) <= set(shown):
         return "different values in an order that is not theirs"
     found = nested or Frame("list")
     return Frame(found.shape, "total_order") if keys else found
+
+
+def _figures(query: Query, shown: Sequence[Expression], nested: Frame | None) -> Frame | str:
+    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
+    if len(figures) < len(shown) or query.order_by or query.distinct:
+        return "figures beside rows"
+    counts = len(figures) == 1 and figures[0].function == "count"
+    return nested or Frame("count" if counts else "aggregate")
+
+
+def _first_rows(query: Query, keys: Sequence[Column], profile: DatabaseProfile) -> Frame | str:
+    if len(keys) != 1 or query.distinct or keys[0].source != query.subject.alias:
+        return "the first rows by other than one column of their own"
+    if not _ranks(keys[0], query, profile):
+        return "the first rows by a column whose values may be unknown, or are not sorted by what they mean"
+    return Frame("superlative", "total_order")
 
 
 def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:

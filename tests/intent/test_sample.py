@@ -28,7 +28,7 @@ from agro_data.intent.renderings import renderings, rewrite
 from agro_data.intent.sample import canonical, sample_intents, touched
 from agro_data.intent.steps import MOST, decompose
 from agro_data.intent.to_sql import render_sql
-from agro_data.intent.tree import Intent, Query, SetOperation, Shape, from_json, to_json, walk
+from agro_data.intent.tree import Between, Intent, Query, SetOperation, Shape, from_json, to_json, walk
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey
 from agro_data.profiling.profiler import profile_database
 from agro_data.synthesis.reading import Unread, read_intent
@@ -281,6 +281,15 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
         found = [i.query for i in _drawn(profile, "set_operation", count=40)]
         across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
         assert bool(across) == compared
+
+
+def test_a_range_of_days_ends_after_it_begins_where_no_row_says_in_which_order() -> None:
+    days = tuple(f"20{year:02}-05-05" for year in range(0, 22, 2))
+    left = column("retired", "date", "date", "retirement date", distinct=20, date_format="iso", quantiles=days)
+    found = _drawn(_planes(_MAKER, left), "list", "count", count=400)
+    ranges = [n for intent in found for n in walk(intent.query) if isinstance(n, Between)]
+    assert ranges
+    assert all(str(n.low.value) < str(n.high.value) for n in ranges)
 
 
 def test_a_blob_is_neither_shown_nor_grouped_by() -> None:

@@ -47,15 +47,8 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     query without it ranks them otherwise; two groups share what is shown of them; under LIMIT two may tie if they
     show the same and both are kept.
     """
-    sizes = _sizes(scope)
-    if scope.select.args.get("limit") is not None and not _descending(scope) and rng.random() < 0.5:
-        sizes = [size + 1 for size in sizes]  # of a group of one, whatever is counted is one
-    if _two_valued(query, scope):
-        sizes = sorted(rng.sample(sizes, 2))
-    unknown = None
-    if any(_may_be_null(query, column) for column in group_columns(query.found, scope)) and rng.random() < UNKNOWN:
-        kept = len(sizes) - 1 if scope.select.args.get("having") is not None or _descending(scope) else 0
-        unknown = rng.choice((kept, kept, rng.randrange(len(sizes))))
+    sizes = _drawn_sizes(query, scope, rng)
+    unknown = _rank_of_unknown(query, scope, len(sizes), rng)
     numbers: Numbers = rng.choice(("any", "inverse", "apart"))
     ends = tuple(_ends(query, scope, rng)) if numbers == "apart" else ()
     makers = _Groups(query, scope, numbers, ends, most=len(sizes), unknown=unknown)
@@ -386,6 +379,23 @@ def _two_valued(query: Query, scope: Scope) -> bool:
 def _descending(scope: Scope) -> bool:
     order = scope.select.args.get("order")
     return order is not None and any(key.args.get("desc") for key in order.expressions)
+
+
+def _drawn_sizes(query: Query, scope: Scope, rng: random.Random) -> list[int]:
+    """Sizes of as many groups as there can be, the smallest first."""
+    sizes = _sizes(scope)
+    if scope.select.args.get("limit") is not None and not _descending(scope) and rng.random() < 0.5:
+        sizes = [size + 1 for size in sizes]  # of a group of one, whatever is counted is one
+    return sorted(rng.sample(sizes, 2)) if _two_valued(query, scope) else sizes
+
+
+def _rank_of_unknown(query: Query, scope: Scope, count: int, rng: random.Random) -> int | None:
+    """Which of `count` groups has NULL for a key, if any: mostly the one that HAVING or LIMIT keeps."""
+    nullable = any(_may_be_null(query, column) for column in group_columns(query.found, scope))
+    if not nullable or rng.random() >= UNKNOWN:
+        return None
+    kept = count - 1 if scope.select.args.get("having") is not None or _descending(scope) else 0
+    return rng.choice((kept, kept, rng.randrange(count)))
 
 
 def _sizes(scope: Scope) -> list[int]:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.walks import local_nodes
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
 from agro_data.verify.mutants.rows import order_and_limit
 
@@ -103,7 +104,7 @@ def of_subqueries(place: Place, scope: Scope) -> Iterator[Edit]:
     """`x NOT IN (SELECT y FROM s)` as a join on `x <> y`, `x IN (...)` as a join that repeats rows."""
     for clause, where, _, condition in conditions(scope):
         parts = list(leaves(condition))
-        if clause != "WHERE" or any(isinstance(node, exp.Or) for node in condition.find_all(exp.Or)):
+        if clause != "WHERE" or not _all_hold(condition):
             continue
         for part in parts:
             bare = part.unnest()
@@ -112,6 +113,12 @@ def of_subqueries(place: Place, scope: Scope) -> Iterator[Edit]:
             if isinstance(test, exp.In) and test.args.get("query") is not None and isinstance(test.this, exp.Column):
                 others = [other for other in parts if other is not part]
                 yield from _as_join(place, scope, where, test, negated, others)
+
+
+def _all_hold(condition: exp.Expr) -> bool:
+    """Whether the leaves of a condition hold together: none is one of several, or of several that are negated."""
+    negated = (node.this.unnest() for node in local_nodes(condition) if isinstance(node, exp.Not))
+    return condition.find(exp.Or) is None and not any(isinstance(node, exp.Connector) for node in negated)
 
 
 def _as_join(

@@ -265,3 +265,10 @@ def test_true_and_false_have_no_order() -> None:
     )
     made = of_kind("SELECT name FROM customer WHERE age = TRUE", "comparison")
     assert made == {"SELECT name FROM customer WHERE age <> TRUE"}
+
+
+def test_a_membership_among_conditions_that_are_negated_together_is_no_join() -> None:
+    member = "id IN (SELECT customer_id FROM purchase)"
+    for where, joined in ((f"{member} AND age > 5", True), (f"NOT ({member} AND age > 5)", False)):
+        found = mutants(f"SELECT name FROM customer WHERE {where}")
+        assert any(one.kind == "subquery_join" for one in found) == joined, where
