@@ -39,6 +39,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
+from agro_data.databases.unique_indexes import indexed_columns
 
 Row = tuple[Cell, ...]
 
@@ -251,20 +252,22 @@ class SqliteConnection:
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
         if is_view:
             return TableInfo(name, is_view, columns, definition=statement)
-        keys = self._unique_keys(at)
+        keys = self._unique_keys(at, [column.name for column in columns])
         return TableInfo(name, is_view, columns, _primary_key(columns), keys, checks=checks(statement, "sqlite"))
 
-    def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
+    def _unique_keys(self, at: str, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         indexes = self.execute(
-            f"""SELECT name FROM pragma_index_list({at})
+            f"""SELECT name, sql FROM pragma_index_list({at}) JOIN sqlite_master USING (name)
                 WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY name"""
         )
-        keys = (
-            self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno") for (index,) in indexes
-        )
-        return tuple(  # an index on an expression has columns without a name
-            tuple(str(column) for (column,) in key) for key in keys if all(column is not None for (column,) in key)
-        )
+        keys: list[tuple[str, ...]] = []
+        for index, made in indexes:
+            listed = [
+                key for (key,) in self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno")
+            ]
+            named = None not in listed  # an expression has no name
+            keys.append(tuple(map(str, listed)) if named else indexed_columns(_text(made), "sqlite", columns))
+        return tuple(dict.fromkeys(filter(None, keys)))
 
     def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
         by_name = {folded(other.name): other for other in tables}
@@ -388,6 +391,13 @@ class DuckdbConnection:
             for kind, columns, parent, ref in constraints
         ]
         primary = next((columns for kind, columns, _, _ in keys if kind == "PRIMARY KEY"), ())
+        indexes = self.execute(
+            """SELECT sql FROM duckdb_indexes()
+               WHERE is_unique AND database_name = ? AND schema_name = ? AND table_name = ? ORDER BY index_name""",
+            place,
+        )
+        unique = [columns for kind, columns, _, _ in keys if kind == "UNIQUE"]
+        unique += [indexed_columns(_text(index), "duckdb", written.values()) for (index,) in indexes]
         return TableInfo(
             name,
             is_view,
@@ -403,7 +413,7 @@ class DuckdbConnection:
                 for column, declared, nullable in described
             ),
             primary,
-            tuple(columns for kind, columns, _, _ in keys if kind == "UNIQUE"),
+            tuple(dict.fromkeys(filter(None, unique))),
             tuple(
                 ForeignKeyInfo(columns, str(parent), ref)
                 for kind, columns, parent, ref in keys
