@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agro_data.populate.instances.evident import evident_checks
 from agro_data.populate.instances.values import holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec
 from agro_data.populate.surrogate import surrogate_schema
@@ -14,8 +15,8 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TablePro
 def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
     """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
     plausible, even where the source's own rows break them), what CHECK constraints say as far as it is plain, the
-    values of an ENUM, NULL only where the source has one, and nothing but dates in ISO form where the source has
-    nothing else: queries that compare them as texts are right only there.
+    values of an ENUM and of a flag, NULL only where the source has one, and nothing but dates in ISO form where the
+    source has nothing else: queries that compare them as texts are right only there.
 
     A foreign key that no order of filling can keep (a cycle of keys) is left out. `views` are views there, too, each
     behind those that it names; other views of the profile are tables. Raises `PopulateError` when it has no table.
@@ -42,7 +43,10 @@ def _typed(table: TableSpec, profile: DatabaseProfile) -> TableSpec:
         dates = seen.date_format == "iso" and all(holds(value, strict) for value in observed(seen))
         return strict if profile.dialect == "duckdb" or dates else column
 
-    return replace(table, columns=tuple(map(typed, table.columns)), checks=profile.table(table.name).checks)
+    source = profile.table(table.name)
+    columns = tuple(map(typed, table.columns))
+    flags = evident_checks((column, source.column(column.name)) for column in columns if not column.formula)
+    return replace(table, columns=columns, checks=tuple(dict.fromkeys((*source.checks, *flags))))
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
