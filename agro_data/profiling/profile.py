@@ -58,7 +58,9 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """`table.columns` refers to `ref_table.ref_columns`. Inferred ones carry a confidence below 1."""
+    """`table.columns` refers to `ref_table.ref_columns`. Inferred ones carry a confidence below 1. `tree`: it refers to
+    its own table, and from no row of the source it leads back to this row.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -68,6 +70,7 @@ class ForeignKey:
     confidence: float = 1.0
     orphan_share: float = 0.0  # share of non-NULL child rows without a parent
     verb: str = ""  # optional relation phrase from semantics.yml
+    tree: bool = False
 
 
 @dataclass(frozen=True)

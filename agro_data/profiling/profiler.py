@@ -24,6 +24,7 @@ from agro_data.profiling.remarks import remarks
 from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
+from agro_data.profiling.trees import is_tree
 
 SAMPLE_ROWS = 300
 _SHOWN = 0.9  # confidence in a key that a view shows of a table
@@ -275,7 +276,8 @@ def _all_keys(
     kinds = {(name, column): s.kind for name, read in reads.items() for column, s in read.statistics.items()}
     linked = {(key.table, key.columns) for key in kept}
     inferred = infer(possible, kinds, lambda p: contain(p.table, (p.column,), p.ref_table, (p.ref_column,)))
-    return kept + [key for key in inferred if (key.table, key.columns) not in linked]
+    found = kept + [key for key in inferred if (key.table, key.columns) not in linked]
+    return [replace(key, tree=True) if is_tree(connection, key, reads[key.table]) else key for key in found]
 
 
 def _has_key(reads: Mapping[str, TableRead], key: ForeignKey) -> bool:

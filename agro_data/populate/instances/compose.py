@@ -19,6 +19,7 @@ from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
+from agro_data.populate.instances.trees import cut_circles
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
@@ -286,6 +287,9 @@ class _Composer:
                 free.append({column for column in row if column not in given})
         for key in own:
             self._link_own(key, spec, out)
+            cut = next((c for c in key.columns if spec.by_name[c].nullable), None)
+            if key.tree and cut is not None:
+                cut_circles(out, free, cut, partial(self._link, key))
         paired = {column for check in spec.checks if len(about := columns_of(check)) > 1 for column in about}
         for column in spec.columns:
             place = (spec.name, column.name)
@@ -399,6 +403,11 @@ class _Composer:
             chosen = refs[int(number * self.rng.random())] or refs[number]
             if chosen is not None:
                 row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
+
+    def _link(self, key: ForeignKey, row: Partial) -> tuple[tuple[Cell, ...] | None, tuple[Cell, ...] | None]:
+        """A row's own key, and the one that it refers to."""
+        value = _key(row, key.columns)
+        return _key(row, key.ref_columns), value and self._as_parent(key, value)
 
     def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
         """A key within a cycle of tables, once all of them have rows."""
