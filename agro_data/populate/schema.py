@@ -28,7 +28,8 @@ class PopulateError(ValueError):
 class ColumnSpec:
     """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`:
     by which its texts compare, where it is not byte by byte; `formula`: by which the engine computes it from other
-    columns of its row.
+    columns of its row; `form`: the regular expression that all its texts match (`profiling.forms`); `structured`: they
+    are objects and lists of JSON.
     """
 
     name: str
@@ -38,6 +39,13 @@ class ColumnSpec:
     typed: bool = False
     collation: str = ""
     formula: str = ""
+    form: str = ""
+    structured: bool = False
+
+    @property
+    def formed(self) -> bool:
+        """Whether its texts have a form: a text that has not would stop functions that take them apart."""
+        return bool(self.form or self.structured)
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                         quantiles=(),
                         common=(),
                         codes=(),
+                        form="",
                         formula="" if _CONSTANT.search(_NAME.sub("", column.formula)) else column.formula,
                     )
                     for column in table.columns
@@ -445,6 +446,8 @@ def _column_profile(
         quantiles=statistics.quantiles,
         common=statistics.common,
         date_format=statistics.date_format,
+        form=statistics.form,
+        structured=statistics.structured,
         integral=statistics.integral,
         description=known.description,
         synonyms=known.synonyms,

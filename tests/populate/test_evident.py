@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -94,3 +97,57 @@ def test_spouses_are_no_tree(tmp_path: Path) -> None:
     assert not profile.foreign_keys[0].tree
     query = "SELECT a.id FROM kept a JOIN kept b ON a.boss = b.id WHERE b.boss = a.id"
     assert any(map(circles, made(profile, query)))
+
+
+def invoiced(folder: Path, dialect: str) -> DatabaseProfile:
+    statement = """CREATE TABLE kept (code TEXT PRIMARY KEY, zip TEXT, day TEXT, price TEXT, clock TEXT, more TEXT,
+        name TEXT)"""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(f"P{n:04}", f"{n * 37:05}", f"{n % 28 + 1:02}/{n % 12 + 1:02}/{2000 + n % 20}", f"${n * 612.5:,.2f}"),
+            *(
+                f"{n % 24:02}:{n % 60:02}",
+                f'{{"colour": "{"red" if n % 3 else "blue"}", "n": {n}}}',
+                f"{chr(97 + n % 26)}bc {n}",
+            ),
+        )
+        for n in range(1, 60)
+    ]
+    return profiled(folder, dialect, statement, rows)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_texts_of_one_form_have_it_everywhere(dialect: str, tmp_path: Path) -> None:
+    """`SUBSTR(day, 7, 4) = '2018'` is `day LIKE '%/2018'`, and a CAST of what is left of a price stops at no text."""
+    profile = invoiced(tmp_path, dialect)
+    number = "CAST(REPLACE(REPLACE(price, '$', ''), ',', '') AS REAL)"
+    queries = (
+        "SELECT code FROM kept WHERE SUBSTR(day, 7, 4) = '2018' AND zip < '00500'",
+        f"SELECT MAX({number}) FROM kept WHERE {number} > 5000 AND clock >= '09:00' AND clock < '17:00'",
+        "SELECT COUNT(*) FROM kept WHERE day LIKE '%/2018' OR code = 'P0010' OR name = 'dbc 3'",
+    )
+    forms = {
+        "code": r"P\d{4}",
+        "zip": r"\d{5}",
+        "day": r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}",
+        "price": r"\$\d{1,3}(,\d{3})?\.\d\d",
+        "clock": r"([01]\d|2[0-3]):[0-5]\d",
+    }
+    for rows in made(profile, *queries):
+        assert all(re.fullmatch(form, str(cell)) for c, form in forms.items() for cell in rows["kept"][c] if cell)
+        assert all(isinstance(json.loads(str(cell)), dict) for cell in rows["kept"]["more"] if cell)
+        assert all(datetime.strptime(str(cell), "%d/%m/%Y") for cell in rows["kept"]["day"] if cell)
+    assert {"2018"} < {str(day)[-4:] for day in held(profile, "day", queries[0])}
+    assert "$5,000.00" in held(profile, "price", queries[1])
+    assert any("amber" in str(name) for name in held(profile, "name", queries[2]))
+
+
+def test_a_column_that_refers_follows_its_parent(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "evident.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE kept (code TEXT PRIMARY KEY)")
+        connection.execute("CREATE TABLE part (id INTEGER PRIMARY KEY, code TEXT REFERENCES kept (code))")
+        connection.executemany("INSERT INTO kept VALUES (?)", [(f"{'PQ'[n % 2]}{n:04}",) for n in range(60)])
+        connection.executemany("INSERT INTO part VALUES (?, ?)", [(n, f"P{2 * (n % 30):04}") for n in range(90)])
+    schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
+    assert schema.by_name["kept"].by_name["code"].form
+    assert not schema.by_name["part"].by_name["code"].form
