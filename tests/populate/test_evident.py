@@ -58,6 +58,16 @@ def test_a_flag_has_one_of_its_two_values(dialect: str, tmp_path: Path) -> None:
     assert held(profile, "size", *queries) > {"S", "M", "L"}  # which another row may show next year
 
 
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_year_has_twelve_months(dialect: str, tmp_path: Path) -> None:
+    statement = "CREATE TABLE kept (id INTEGER PRIMARY KEY, year INTEGER, month INTEGER, months INTEGER, hour INTEGER)"
+    profile = profiled(tmp_path, dialect, statement, [(n, 2000 + n % 9, n % 12 + 1, n % 7, n % 24) for n in range(80)])
+    query = "SELECT SUM(months) FROM kept WHERE year * 100 + month >= 200306 AND month <> 12 AND hour > 20"
+    assert {*range(1, 13)} >= held(profile, "month", query) - {None} > set()
+    assert {*range(24)} >= held(profile, "hour", query) - {None} > set()
+    assert held(profile, "months", query) - {*range(7)}
+
+
 def circles(rows: Rows) -> int:
     """How many rows of `kept` lead back to themselves."""
     above = dict(zip(rows["kept"]["id"], rows["kept"]["boss"], strict=True))

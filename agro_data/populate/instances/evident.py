@@ -11,19 +11,37 @@ from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import ColumnProfile
 
 _BITS: frozenset[Cell] = frozenset((0, 1))
+_LIMITS = {"month": 12, "quarter": 4, "day": 31, "weekday": 7, "hour": 23}
 
 
 def evident_checks(columns: Iterable[tuple[ColumnSpec, ColumnProfile]]) -> tuple[str, ...]:
-    """Conditions, as `databases.checks` gives them, that a flag (`Y` or `N`, 0 or 1) has one of its two values.
+    """Conditions, as `databases.checks` gives them: a flag (`Y` or `N`, 0 or 1) has one of its two values, and a month
+    is one of twelve.
 
-    Without them `SUM(active)` and `active <> 0` would be wrong where `active = 1` is right. A BOOLEAN of DuckDB holds
-    no others in any case.
+    Without them `SUM(active)` and `active <> 0` would be wrong where `active = 1` is right, and `make_date` would fail.
+    A BOOLEAN of DuckDB holds no others in any case.
     """
-    return tuple(
-        _one_of(column.name, values)
-        for column, seen in columns
-        if seen.role == "boolean" and not (column.typed and column.kind == "boolean") and (values := _both(seen))
-    )
+    return tuple(filter(None, (_evident(*column) for column in columns)))
+
+
+def _evident(column: ColumnSpec, seen: ColumnProfile) -> str:
+    if seen.role == "boolean" and not (column.typed and column.kind == "boolean"):
+        values = _both(seen)
+        return _one_of(column.name, values) if values else ""
+    ends = _ends(seen)
+    if ends is None:
+        return ""
+    low, high = (exp.Literal.number(str(end)) for end in ends)
+    return exp.Between(this=_named(column.name), low=low, high=high).sql(identify=True)
+
+
+def _ends(seen: ColumnProfile) -> tuple[int, int] | None:
+    """The least and the largest number of a column of months or hours."""
+    limit = _LIMITS.get(seen.phrase.rpartition(" ")[2].lower())
+    least, most = seen.minimum, seen.maximum
+    if limit is None or seen.role != "category" or not isinstance(least, int) or not isinstance(most, int):
+        return None
+    return (min(least, 1), limit) if 0 <= least <= most <= limit else None
 
 
 def _both(flag: ColumnProfile) -> tuple[Cell, ...]:
@@ -36,4 +54,8 @@ def _both(flag: ColumnProfile) -> tuple[Cell, ...]:
 
 def _one_of(column: str, values: tuple[Cell, ...]) -> str:
     constants = [exp.Literal.string(v) if isinstance(v, str) else exp.Literal.number(str(v)) for v in values]
-    return exp.In(this=exp.column(exp.to_identifier(column, quoted=True)), expressions=constants).sql(identify=True)
+    return exp.In(this=_named(column), expressions=constants).sql(identify=True)
+
+
+def _named(column: str) -> exp.Column:
+    return exp.column(exp.to_identifier(column, quoted=True))

@@ -48,7 +48,7 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
     def typed(column: ColumnSpec) -> ColumnSpec:
         strict, seen = replace(column, typed=True), source.column(column.name)
         known = observed(seen)
-        if column.name not in refers:
+        if column.name not in refers and (profile.dialect == "sqlite" or kind_of(column.declared_type) == "text"):
             of_form = replace(strict, form=seen.form, structured=seen.structured)
             if of_form.formed and has_many(of_form, known, unique=table.is_unique((column.name,))):
                 return of_form
