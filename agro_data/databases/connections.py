@@ -39,7 +39,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
-from agro_data.databases.unique_indexes import indexed_columns
+from agro_data.databases.unique_indexes import UniqueKey, unique_key
 
 Row = tuple[Cell, ...]
 
@@ -73,8 +73,9 @@ class ForeignKeyInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes, `definition`
-    the statement that makes a view, `checks` what CHECK constraints say, as far as it is plain.
+    """A table or view as the engine declares it; `unique_keys` without primary key, `partial_keys` those that only rows
+    that meet a condition have, `definition` the statement that makes a view, `checks` what CHECK constraints say, as
+    far as it is plain.
     """
 
     name: str
@@ -85,6 +86,7 @@ class TableInfo:
     foreign_keys: tuple[ForeignKeyInfo, ...] = ()
     definition: str = ""
     checks: tuple[str, ...] = ()
+    partial_keys: tuple[UniqueKey, ...] = ()
 
 
 class Connection(Protocol):
@@ -253,21 +255,24 @@ class SqliteConnection:
         if is_view:
             return TableInfo(name, is_view, columns, definition=statement)
         keys = self._unique_keys(at, [column.name for column in columns])
-        return TableInfo(name, is_view, columns, _primary_key(columns), keys, checks=checks(statement, "sqlite"))
+        whole = tuple(dict.fromkeys(key.columns for key in keys if not key.condition))
+        partial = tuple(key for key in keys if key.condition)
+        said = checks(statement, "sqlite")
+        return TableInfo(name, is_view, columns, _primary_key(columns), whole, checks=said, partial_keys=partial)
 
-    def _unique_keys(self, at: str, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    def _unique_keys(self, at: str, columns: Sequence[str]) -> list[UniqueKey]:
         indexes = self.execute(
-            f"""SELECT name, sql FROM pragma_index_list({at}) JOIN sqlite_master USING (name)
-                WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY name"""
+            f"""SELECT name, sql, partial FROM pragma_index_list({at}) JOIN sqlite_master USING (name)
+                WHERE "unique" AND origin <> 'pk' ORDER BY name"""
         )
-        keys: list[tuple[str, ...]] = []
-        for index, made in indexes:
+        keys: list[UniqueKey | None] = []
+        for index, made, partial in indexes:
             listed = [
                 key for (key,) in self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno")
             ]
-            named = None not in listed  # an expression has no name
-            keys.append(tuple(map(str, listed)) if named else indexed_columns(_text(made), "sqlite", columns))
-        return tuple(dict.fromkeys(filter(None, keys)))
+            plain = None not in listed and not partial  # an expression has no name
+            keys.append(UniqueKey(tuple(map(str, listed))) if plain else unique_key(_text(made), "sqlite", columns))
+        return [key for key in keys if key is not None]
 
     def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
         by_name = {folded(other.name): other for other in tables}
@@ -397,7 +402,8 @@ class DuckdbConnection:
             place,
         )
         unique = [columns for kind, columns, _, _ in keys if kind == "UNIQUE"]
-        unique += [indexed_columns(_text(index), "duckdb", written.values()) for (index,) in indexes]
+        indexed = (unique_key(_text(index), "duckdb", written.values()) for (index,) in indexes)
+        unique += [key.columns for key in indexed if key is not None and not key.condition]  # it has no partial ones
         return TableInfo(
             name,
             is_view,
@@ -413,7 +419,7 @@ class DuckdbConnection:
                 for column, declared, nullable in described
             ),
             primary,
-            tuple(dict.fromkeys(filter(None, unique))),
+            tuple(dict.fromkeys(unique)),
             tuple(
                 ForeignKeyInfo(columns, str(parent), ref)
                 for kind, columns, parent, ref in keys

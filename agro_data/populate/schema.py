@@ -51,7 +51,7 @@ class ColumnSpec:
 @dataclass(frozen=True)
 class TableSpec:
     """A table as declared, without its foreign keys, which belong to the schema. `checks`: conditions that no row may
-    fail (`databases.checks`).
+    fail (`databases.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same.
     """
 
     name: str
@@ -59,6 +59,7 @@ class TableSpec:
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
     checks: tuple[str, ...] = ()
+    partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:

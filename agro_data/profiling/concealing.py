@@ -57,6 +57,9 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
         unique_keys=tuple(key for key in table.unique_keys if not dropped & set(key)),
         label_columns=tuple(name for name in table.label_columns if name not in dropped),
         checks=tuple(check for check in table.checks if not _tells(check, dropped, taken)),
+        partial_keys=tuple(
+            key for key in table.partial_keys if not dropped & set(key[0]) and not _tells(key[1], dropped, taken)
+        ),
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
 

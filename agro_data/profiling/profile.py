@@ -96,6 +96,8 @@ class TableProfile:
     is_view: bool = False
     definition: str = ""  # the statement that makes a view, as the database keeps it
     checks: tuple[str, ...] = ()  # what CHECK constraints say of each row, as far as it is plain
+    partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()  # columns of which no two rows that meet a condition (as
+    # those of `checks` are) have the same
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 

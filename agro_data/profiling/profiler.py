@@ -108,6 +108,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 sample_rows=(),
                 definition="",
                 checks=tuple(check for check in table.checks if not constants_of(check)),
+                partial_keys=tuple(key for key in table.partial_keys if not constants_of(key[1])),
                 columns=tuple(
                     replace(
                         column,
@@ -145,6 +146,7 @@ def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
         unique_keys=tuple(key for key in table.unique_keys if names.issuperset(key)),
         foreign_keys=tuple(key for key in table.foreign_keys if names.issuperset(key.columns)),
         checks=tuple(check for check in table.checks if names.issuperset(columns_of(check))),
+        partial_keys=tuple(k for k in table.partial_keys if names.issuperset({*k.columns, *columns_of(k.condition)})),
     )
 
 
@@ -372,6 +374,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         is_view=table.is_view,
         definition=table.definition,
         checks=_kept_checks(read),
+        partial_keys=tuple((key.columns, key.condition) for key in table.partial_keys),
         described=known.described,
     )
 

@@ -17,6 +17,7 @@ from agro_data.databases.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
+from agro_data.populate.instances.claims import claimed_keys
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
 from agro_data.populate.instances.trees import cut_circles
@@ -77,6 +78,7 @@ class _Composer:
         }
         self.partners: dict[Place, list[Cell]] = {}
         self.met: Counter[tuple[Any, ...]] = Counter()
+        self.claimed: set[tuple[Any, ...]] = set()  # keys that only some rows of a table have
         self.key_columns = {(t.name, c) for t in schema.tables for key in t.keys for c in key}
         self.key_columns |= set(self.up) | set(self.up.values())
 
@@ -333,7 +335,10 @@ class _Composer:
             if spec.checks and number >= FEW:
                 self._put_in_order(spec, row, {*given, *drawn, *waiting})
             values = [(key, _key(row, key)) for key in free_keys]
-            if _meets(spec, row) and all(value is None or value not in taken[key] for key, value in values):
+            claims = claimed_keys(spec, row)
+            free = all(value is None or value not in taken[key] for key, value in values)
+            if free and _meets(spec, row) and self.claimed.isdisjoint(claims):
+                self.claimed.update(claims)
                 for unique, value in values:
                     if value is not None:
                         taken[unique].add(value)

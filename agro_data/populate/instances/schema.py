@@ -14,10 +14,11 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TablePro
 
 
 def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
-    """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
-    plausible, even where the source's own rows break them), what CHECK constraints say as far as it is plain, the
-    values of an ENUM and of a flag, NULL only where the source has one, and nothing but dates in ISO form, or texts of
-    one form, where the source has nothing else: queries that compare them or take them apart are right only there.
+    """The schema of all instances: primary and declared unique keys (also those of rows that meet a condition), foreign
+    keys (declared, and inferred ones that are plausible, even where the source's own rows break them), what CHECK
+    constraints say as far as it is plain, the values of an ENUM and of a flag, NULL only where the source has one, and
+    nothing but dates in ISO form, or texts of one form, where the source has nothing else: queries that compare them or
+    take them apart are right only there.
 
     A foreign key that no order of filling can keep (a cycle of keys) is left out. `views` are views there, too, each
     behind those that it names; other views of the profile are tables. Raises `PopulateError` when it has no table.
@@ -59,7 +60,8 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
 
     columns = tuple(map(typed, table.columns))
     flags = evident_checks((column, source.column(column.name)) for column in columns if not column.formula)
-    return replace(table, columns=columns, checks=tuple(dict.fromkeys((*source.checks, *flags))))
+    checks = tuple(dict.fromkeys((*source.checks, *flags)))
+    return replace(table, columns=columns, checks=checks, partial_keys=source.partial_keys)
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
