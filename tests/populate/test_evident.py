@@ -161,3 +161,24 @@ def test_a_column_that_refers_follows_its_parent(tmp_path: Path) -> None:
     schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
     assert schema.by_name["kept"].by_name["code"].form
     assert not schema.by_name["part"].by_name["code"].form
+
+
+def test_numbers_beside_infinity_are_numbers(tmp_path: Path) -> None:
+    """Else the mean of them is that of texts, which SQLite takes for 0."""
+    rows: list[tuple[Cell, ...]] = [(n, float("inf") if n == 7 else n / 2) for n in range(40)]
+    profile = profiled(tmp_path, "sqlite", "CREATE TABLE kept (id INTEGER PRIMARY KEY, score REAL)", rows)
+    scores = held(profile, "score", "SELECT AVG(score) FROM kept") - {None}
+    assert len(scores) > 3
+    assert all(isinstance(score, int | float) for score in scores)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_table_without_rows_may_come_to_hold_null(dialect: str, tmp_path: Path) -> None:
+    path = tmp_path / f"evident.{dialect}"
+    with closing(sqlite3.connect(path) if dialect == "sqlite" else duckdb.connect(path)) as connection:
+        connection.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, name TEXT, code TEXT NOT NULL)")
+        connection.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO other VALUES (1)")
+        connection.commit()
+    schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
+    assert [column.nullable for column in schema.by_name["kept"].columns] == [False, True, False]

@@ -49,6 +49,8 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
     def typed(column: ColumnSpec) -> ColumnSpec:
         strict, seen = replace(column, typed=True), source.column(column.name)
         known = observed(seen)
+        if column.kind == "other" and known and all(isinstance(value, int | float) for value in known):
+            return replace(column, kind="real")  # beside NaN or infinity, which no instance needs
         if column.name not in refers and (profile.dialect == "sqlite" or kind_of(column.declared_type) == "text"):
             of_form = replace(strict, form=seen.form, structured=seen.structured)
             if of_form.formed and has_many(of_form, known, unique=table.is_unique((column.name,))):
@@ -65,4 +67,5 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
-    return column.nullable and not table.never_null(column.name)
+    """Of a table without rows nothing is seen."""
+    return column.nullable and not (table.rows and table.never_null(column.name))
