@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from agro_data.databases.collations import sqlite_collations
 from agro_data.databases.types import Cell
-from agro_data.profiling.profile import ForeignKey, Kind
+from agro_data.profiling.profile import ForeignKey, Kind, NullRule
 
 Columns = dict[str, list[Cell]]
 """The rows of one table by column, in the table's column order; all lists have one length."""
@@ -60,6 +60,7 @@ class TableSpec:
     unique_keys: tuple[tuple[str, ...], ...] = ()
     checks: tuple[str, ...] = ()
     partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()
+    null_rules: tuple[NullRule, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:

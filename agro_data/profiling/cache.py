@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.types import Database
 from agro_data.fingerprint import library_versions
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
@@ -118,7 +118,7 @@ def code_version() -> str:
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 _TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, TableProfile, DatabaseProfile)
+    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, NullRule, TableProfile, DatabaseProfile)
 }
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import product
 
 _PART = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
+_TOKEN = re.compile(  # of a form
+    r"\(\?!0\[0-9\]\)|\[(?:0-9|A-Z)\]\{\d+,(\d+)\}|\(\?:((?:\\.|[^)\\])*)\)|(\|)|\\.|.", re.DOTALL
+)
 _LONGEST = 40  # characters of a text that has a form
 _FORMS = 6  # that the texts of one column may have: `$900.00` and `$1,250.00` are two
 _TEXTS = 20  # different ones that show a form: fewer may be alike by chance
 _OF_EACH = 4  # texts for each form, on average
+_CASED = 4  # words of a text whose case is tried
 _WORDS = 12  # that stand for each other in one place: months, am and pm
 _TIMES = 60  # the same of hours and minutes
 
@@ -77,3 +82,31 @@ def _digits(values: Sequence[str]) -> str:
     lengths = sorted(map(len, values))
     padded = lengths[0] == lengths[-1] or any(value[0] == "0" and len(value) > 1 for value in values)
     return f"{'' if padded else '(?!0[0-9])'}[0-9]{{{lengths[0]},{lengths[-1]}}}"
+
+
+def longest(form: str) -> int:
+    """How many letters the longest text of a form has, as `form_of` writes it."""
+    lengths = [0]
+    for token in _TOKEN.finditer(form):
+        most, words, other = token.groups()
+        if other:
+            lengths.append(0)
+        elif not token[0].startswith("(?!"):
+            lengths[-1] += int(most) if most else _widest(words) if words is not None else 1
+    return max(lengths)
+
+
+def _widest(words: str) -> int:
+    return max(len(re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL)) for word in words.split("|"))
+
+
+def only_text(text: str, form: str) -> str:
+    """The text of a form that has these letters in it, in whatever case, where it is the only one; else ""."""
+    if len(text) < longest(form):
+        return ""
+    parts = parts_of(text)
+    if sum(part[0].isalpha() for part in parts) > _CASED:
+        return ""
+    ways = [{part, part.lower(), part.upper(), part.title(), part.swapcase()} for part in parts]
+    found = sorted(filter(re.compile(form).fullmatch, map("".join, product(*map(sorted, ways)))))
+    return found[0] if len(found) == 1 else ""

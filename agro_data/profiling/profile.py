@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -76,6 +77,25 @@ class ForeignKey:
 
 
 @dataclass(frozen=True)
+class NullRule:
+    """In every row of the source `column` is NULL (with `null`; else, has a value) exactly where `state` has one of
+    `values`. `closed`: of the two values that it has.
+    """
+
+    column: str
+    state: str
+    values: tuple[Cell, ...]
+    null: bool
+    closed: bool
+
+    def kept(self, row: Mapping[str, Cell]) -> bool:
+        """Whether a row keeps the rule, as far as it is known."""
+        if self.column not in row or self.state not in row:
+            return True
+        return (row[self.column] is None) == ((row[self.state] in self.values) == self.null)
+
+
+@dataclass(frozen=True)
 class TableProfile:
     """One table or view: its columns, keys and how people call it."""
 
@@ -98,6 +118,7 @@ class TableProfile:
     checks: tuple[str, ...] = ()  # what CHECK constraints say of each row, as far as it is plain
     partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()  # columns of which no two rows that meet a condition (as
     # those of `checks` are) have the same
+    null_rules: tuple[NullRule, ...] = ()
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 
@@ -171,6 +192,11 @@ class DatabaseProfile:
             if k.ref_table == table and len(k.ref_columns) == 1 and own.column(k.ref_columns[0]).unique
         )
         return tuple(dict.fromkeys(key for key in (own.primary_key, *own.unique_keys, *referred) if key))
+
+    def loose_nulls(self, named: Set[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Those of `with_nulls` of which no column that is `named` says where they are NULL."""
+        said = {(t.name, rule.column) for t in self.tables for rule in t.null_rules if (t.name, rule.state) in named}
+        return self.with_nulls - said
 
     @cached_property
     def with_nulls(self) -> frozenset[tuple[str, str]]:

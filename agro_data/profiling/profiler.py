@@ -109,6 +109,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 definition="",
                 checks=tuple(check for check in table.checks if not constants_of(check)),
                 partial_keys=tuple(key for key in table.partial_keys if not constants_of(key[1])),
+                null_rules=(),
                 columns=tuple(
                     replace(
                         column,
@@ -375,6 +376,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         definition=table.definition,
         checks=_kept_checks(read),
         partial_keys=tuple((key.columns, key.condition) for key in table.partial_keys),
+        null_rules=read.null_rules,
         described=known.described,
     )
 

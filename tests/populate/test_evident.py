@@ -182,3 +182,36 @@ def test_a_table_without_rows_may_come_to_hold_null(dialect: str, tmp_path: Path
         connection.commit()
     schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
     assert [column.nullable for column in schema.by_name["kept"].columns] == [False, True, False]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_what_a_state_says_of_null_is_so_everywhere(dialect: str, tmp_path: Path) -> None:
+    """What is pending is not shipped, and what is not shipped is pending."""
+    statement = """CREATE TABLE kept (id INTEGER PRIMARY KEY, status TEXT, shipped DATE, alive INTEGER, died DATE,
+        note TEXT)"""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(n, ("pending", "sent", "back")[n % 3], f"2020-01-{n % 28 + 1:02}" if n % 3 else None),
+            *(n % 2, None if n % 2 else f"2021-02-{n % 28 + 1:02}", f"n{n}" if n % 5 else None),
+        )
+        for n in range(90)
+    ]
+    profile = profiled(tmp_path, dialect, statement, rows)
+    found = {(rule.column, rule.state, rule.values, rule.null) for rule in profile.table("kept").null_rules}
+    assert found == {("shipped", "status", ("pending",), True), ("died", "alive", (1,), True)}
+    queries = (
+        "SELECT id FROM kept WHERE status = 'sent' AND shipped > '2020-01-15'",
+        "SELECT COUNT(*) FROM kept WHERE shipped IS NULL",
+        "SELECT status, COUNT(died) FROM kept WHERE alive = 0 GROUP BY status",
+    )
+    count = 0
+    for made_rows in made(profile, *queries):
+        columns = made_rows["kept"]
+        for status, shipped, alive, died in zip(
+            *(columns[c] for c in ("status", "shipped", "alive", "died")), strict=True
+        ):
+            assert (shipped is None) == (status == "pending")
+            assert (died is None) == (alive == 1)
+            count += 1
+    assert count > 100
+    assert None in held(profile, "note", *queries)  # of which no state says anything

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agro_data.profiling.forms import form_of, parts_of
+from agro_data.profiling.forms import form_of, longest, only_text, parts_of
 
 CODES = {f"P{number:04}" for number in range(30)}
 PRICES = {f"${number * 12.5:,.2f}" for number in range(1, 200, 3)}
@@ -51,3 +51,23 @@ def test_texts_without_a_form(texts: set[str]) -> None:
 
 def test_parts_are_the_text() -> None:
     assert parts_of("SKU-00042 ☕ 1,5%") == ("SKU", "-", "00042", " ", "☕", " ", "1", ",", "5", "%")
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "text", "only"),
+    [
+        (CODES, "text", "P0042", "P0042"),
+        (CODES, "text", "p0042", "P0042"),
+        (CODES, "text", "0042", ""),  # no code
+        (PRICES, "text", "$912.50", ""),  # `$1,912.50` is longer, though it has another start
+        (PRICES, "text", "$1,912.50", "$1,912.50"),
+        (NUMBERS, "text", "42", ""),  # 342
+        (NUMBERS, "text", "342", "342"),
+        (TIMES, "time", "09:30", "09:30"),
+        ({f"{number}{'aA'[number % 2]}" for number in range(30)}, "text", "12a", ""),  # 12A
+    ],
+)
+def test_which_text_is_in_no_other(texts: set[str], kind: str, text: str, only: str) -> None:
+    form = form_of(texts, kind)
+    assert max(map(len, texts)) <= longest(form)
+    assert only_text(text, form) == only

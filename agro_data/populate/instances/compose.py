@@ -20,6 +20,7 @@ from agro_data.populate.instances.balance import balance
 from agro_data.populate.instances.claims import claimed_keys
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
+from agro_data.populate.instances.states import keep_rules
 from agro_data.populate.instances.trees import cut_circles
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
@@ -334,6 +335,8 @@ class _Composer:
                     row[column.name] = self._cell(spec, column.name, waiting)
             if spec.checks and number >= FEW:
                 self._put_in_order(spec, row, {*given, *drawn, *waiting})
+            if not keep_rules(spec.null_rules, row, {*given, *drawn}, lambda name: self.draws.known((spec.name, name))):
+                continue
             values = [(key, _key(row, key)) for key in free_keys]
             claims = claimed_keys(spec, row)
             free = all(value is None or value not in taken[key] for key, value in values)

@@ -24,6 +24,12 @@ def evident_checks(columns: Iterable[tuple[ColumnSpec, ColumnProfile]]) -> tuple
     return tuple(filter(None, (_evident(*column) for column in columns)))
 
 
+def state_check(seen: ColumnProfile) -> str:
+    """The condition that a column has one of its two values, where they are known."""
+    values = [value for value, _ in seen.common]
+    return _one_of(seen.name, tuple(sorted(values, key=str))) if len(values) == seen.distinct == 2 else ""
+
+
 def _evident(column: ColumnSpec, seen: ColumnProfile) -> str:
     if seen.role == "boolean" and not (column.typed and column.kind == "boolean"):
         values = _both(seen)

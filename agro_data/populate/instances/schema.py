@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from agro_data.populate.instances.evident import evident_checks
+from agro_data.populate.instances.evident import evident_checks, state_check
 from agro_data.populate.instances.forms import has_many
 from agro_data.populate.instances.values import holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec, kind_of
@@ -62,8 +62,10 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
 
     columns = tuple(map(typed, table.columns))
     flags = evident_checks((column, source.column(column.name)) for column in columns if not column.formula)
-    checks = tuple(dict.fromkeys((*source.checks, *flags)))
-    return replace(table, columns=columns, checks=checks, partial_keys=source.partial_keys)
+    rules = tuple(rule for rule in source.null_rules if not {rule.column, rule.state} & refers)
+    closed = (state_check(source.column(rule.state)) for rule in rules if rule.closed)
+    checks = tuple(dict.fromkeys((*source.checks, *flags, *filter(None, closed))))
+    return replace(table, columns=columns, checks=checks, partial_keys=source.partial_keys, null_rules=rules)
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
