@@ -49,7 +49,7 @@ def checks(sql: str, dialect: Dialect) -> tuple[str, ...]:
         made = sqlglot.parse_one(sql, dialect=dialect)
         columns = {folded(column.name): column.name for column in made.find_all(exp.ColumnDef)}
         said = [part for check in made.find_all(exp.CheckColumnConstraint) for part in _conjuncts(check.this)]
-        plain = [condition for part in said if (condition := _plain(part, columns, dialect)) is not None]
+        plain = [condition for part in said if (condition := plainly(part, columns, dialect)) is not None]
         listed = filter(None, map(_listed, made.find_all(exp.ColumnDef)))
         kept = (*listed, *(condition for condition in plain if not _computes(condition)))
         return tuple(dict.fromkeys(condition.sql(identify=True) for condition in kept))
@@ -86,6 +86,12 @@ def allows(check: str, row: Mapping[str, Cell]) -> bool:
     return not read.columns <= row.keys() or _truth(read.meaning(row)) is not False
 
 
+def meets(check: str, row: Mapping[str, Cell]) -> bool:
+    """Whether a row is known to meet such a condition."""
+    read = _read(check)
+    return read.columns <= row.keys() and _truth(read.meaning(row)) is True
+
+
 def decided(found: Sequence[bool | None], *, by: bool) -> bool | None:
     """OR, which one True decides, or AND, which one False decides, of what may be unknown."""
     if by in found:
@@ -113,8 +119,10 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _plain(condition: exp.Expr, columns: Mapping[str, str], dialect: Dialect) -> exp.Expr | None:
-    """A condition of the table's `columns` and constants; None where there is more to it."""
+def plainly(condition: exp.Expr, columns: Mapping[str, str], dialect: Dialect) -> exp.Expr | None:
+    """A condition of a table's columns and constants, these spelled and quoted as `columns` (folded name -> column) has
+    them; None where there is more to it.
+    """
 
     def change(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Cast) and node.this.is_string and node.to.this in exp.DataType.TEMPORAL_TYPES:

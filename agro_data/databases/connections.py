@@ -39,6 +39,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
+from agro_data.databases.unique_indexes import UniqueKey, unique_key
 
 Row = tuple[Cell, ...]
 
@@ -72,8 +73,9 @@ class ForeignKeyInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes, `definition`
-    the statement that makes a view, `checks` what CHECK constraints say, as far as it is plain.
+    """A table or view as the engine declares it; `unique_keys` without primary key, `partial_keys` those that only rows
+    that meet a condition have, `definition` the statement that makes a view, `checks` what CHECK constraints say, as
+    far as it is plain.
     """
 
     name: str
@@ -84,6 +86,7 @@ class TableInfo:
     foreign_keys: tuple[ForeignKeyInfo, ...] = ()
     definition: str = ""
     checks: tuple[str, ...] = ()
+    partial_keys: tuple[UniqueKey, ...] = ()
 
 
 class Connection(Protocol):
@@ -251,20 +254,25 @@ class SqliteConnection:
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
         if is_view:
             return TableInfo(name, is_view, columns, definition=statement)
-        keys = self._unique_keys(at)
-        return TableInfo(name, is_view, columns, _primary_key(columns), keys, checks=checks(statement, "sqlite"))
+        keys = self._unique_keys(at, [column.name for column in columns])
+        whole = tuple(dict.fromkeys(key.columns for key in keys if not key.condition))
+        partial = tuple(key for key in keys if key.condition)
+        said = checks(statement, "sqlite")
+        return TableInfo(name, is_view, columns, _primary_key(columns), whole, checks=said, partial_keys=partial)
 
-    def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
+    def _unique_keys(self, at: str, columns: Sequence[str]) -> list[UniqueKey]:
         indexes = self.execute(
-            f"""SELECT name FROM pragma_index_list({at})
-                WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY name"""
+            f"""SELECT name, sql, partial FROM pragma_index_list({at}) JOIN sqlite_master USING (name)
+                WHERE "unique" AND origin <> 'pk' ORDER BY name"""
         )
-        keys = (
-            self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno") for (index,) in indexes
-        )
-        return tuple(  # an index on an expression has columns without a name
-            tuple(str(column) for (column,) in key) for key in keys if all(column is not None for (column,) in key)
-        )
+        keys: list[UniqueKey | None] = []
+        for index, made, partial in indexes:
+            listed = [
+                key for (key,) in self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno")
+            ]
+            plain = None not in listed and not partial  # an expression has no name
+            keys.append(UniqueKey(tuple(map(str, listed))) if plain else unique_key(_text(made), "sqlite", columns))
+        return [key for key in keys if key is not None]
 
     def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
         by_name = {folded(other.name): other for other in tables}
@@ -388,6 +396,14 @@ class DuckdbConnection:
             for kind, columns, parent, ref in constraints
         ]
         primary = next((columns for kind, columns, _, _ in keys if kind == "PRIMARY KEY"), ())
+        indexes = self.execute(
+            """SELECT sql FROM duckdb_indexes()
+               WHERE is_unique AND database_name = ? AND schema_name = ? AND table_name = ? ORDER BY index_name""",
+            place,
+        )
+        unique = [columns for kind, columns, _, _ in keys if kind == "UNIQUE"]
+        indexed = (unique_key(_text(index), "duckdb", written.values()) for (index,) in indexes)
+        unique += [key.columns for key in indexed if key is not None and not key.condition]  # it has no partial ones
         return TableInfo(
             name,
             is_view,
@@ -403,7 +419,7 @@ class DuckdbConnection:
                 for column, declared, nullable in described
             ),
             primary,
-            tuple(columns for kind, columns, _, _ in keys if kind == "UNIQUE"),
+            tuple(dict.fromkeys(unique)),
             tuple(
                 ForeignKeyInfo(columns, str(parent), ref)
                 for kind, columns, parent, ref in keys

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from agro_data.databases.collations import sqlite_collations
 from agro_data.databases.types import Cell
-from agro_data.profiling.profile import ForeignKey, Kind
+from agro_data.profiling.profile import ForeignKey, Kind, NullRule
 
 Columns = dict[str, list[Cell]]
 """The rows of one table by column, in the table's column order; all lists have one length."""
@@ -28,7 +28,8 @@ class PopulateError(ValueError):
 class ColumnSpec:
     """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`:
     by which its texts compare, where it is not byte by byte; `formula`: by which the engine computes it from other
-    columns of its row.
+    columns of its row; `form`: the regular expression that all its texts match (`profiling.forms`); `structured`: they
+    are objects and lists of JSON.
     """
 
     name: str
@@ -38,12 +39,19 @@ class ColumnSpec:
     typed: bool = False
     collation: str = ""
     formula: str = ""
+    form: str = ""
+    structured: bool = False
+
+    @property
+    def formed(self) -> bool:
+        """Whether its texts have a form: a text that has not would stop functions that take them apart."""
+        return bool(self.form or self.structured)
 
 
 @dataclass(frozen=True)
 class TableSpec:
     """A table as declared, without its foreign keys, which belong to the schema. `checks`: conditions that no row may
-    fail (`databases.checks`).
+    fail (`databases.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same.
     """
 
     name: str
@@ -51,6 +59,8 @@ class TableSpec:
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
     checks: tuple[str, ...] = ()
+    partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()
+    null_rules: tuple[NullRule, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:

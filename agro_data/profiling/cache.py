@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.types import Database
 from agro_data.fingerprint import library_versions
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
@@ -29,7 +29,7 @@ ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQ
 # What of `agro_data.databases` lists the tables of a database, and reads them.
 LISTING = (
     *("apart", "cells", "checks", "collations", "computed", "connections", "csv_reading", "data_files"),
-    *("duckdb_settings", "errors", "file_tables", "opening", "quoting", "spider_tables"),
+    *("duckdb_settings", "errors", "file_tables", "opening", "quoting", "spider_tables", "unique_indexes"),
 )
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def code_version() -> str:
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 _TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, TableProfile, DatabaseProfile)
+    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, NullRule, TableProfile, DatabaseProfile)
 }
 
 

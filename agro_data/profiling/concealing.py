@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agro_data.databases.checks import columns_of, constants_of
 from agro_data.databases.types import Cell
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
 from agro_data.profiling.texts import Texts
 from agro_data.sql.concealing import Hidden
 
@@ -57,6 +57,10 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
         unique_keys=tuple(key for key in table.unique_keys if not dropped & set(key)),
         label_columns=tuple(name for name in table.label_columns if name not in dropped),
         checks=tuple(check for check in table.checks if not _tells(check, dropped, taken)),
+        partial_keys=tuple(
+            key for key in table.partial_keys if not dropped & set(key[0]) and not _tells(key[1], dropped, taken)
+        ),
+        null_rules=tuple(rule for rule in table.null_rules if not _says(rule, dropped, taken)),
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
 
@@ -65,6 +69,11 @@ def _tells(check: str, dropped: set[str], taken: set[tuple[str, str]]) -> bool:
     """Whether a condition names a column that is gone, or one of its values."""
     values = {value for _, value in taken}
     return bool(dropped & columns_of(check)) or any(str(constant) in values for constant in constants_of(check))
+
+
+def _says(rule: NullRule, dropped: set[str], taken: set[tuple[str, str]]) -> bool:
+    """Whether a rule names a column that is gone, or one with a value that is."""
+    return bool({rule.column, rule.state} & (dropped | {column for column, _ in taken}))
 
 
 def _column(column: ColumnProfile, taken: set[tuple[str, str]]) -> ColumnProfile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -41,6 +42,8 @@ class ColumnProfile:
     quantiles: tuple[Cell, ...] = ()  # 0, 10, ..., 100 % for numbers, dates and years; else ()
     common: tuple[tuple[Cell, int], ...] = ()  # up to 50 most common non-NULL values with counts
     date_format: str = ""  # "iso" ("YYYY-MM-DD[ HH:MM:SS]": engine date functions work) or another name, or ""
+    form: str = ""  # a regular expression that all its texts match whole (`profiling.forms`), or ""
+    structured: bool = False  # every text is an object or a list of JSON, blanks apart
     integral: bool = False  # every number is whole
     description: str = ""
     synonyms: tuple[str, ...] = ()
@@ -58,7 +61,9 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """`table.columns` refers to `ref_table.ref_columns`. Inferred ones carry a confidence below 1."""
+    """`table.columns` refers to `ref_table.ref_columns`. Inferred ones carry a confidence below 1. `tree`: it refers to
+    its own table, and from no row of the source it leads back to this row.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -68,6 +73,26 @@ class ForeignKey:
     confidence: float = 1.0
     orphan_share: float = 0.0  # share of non-NULL child rows without a parent
     verb: str = ""  # optional relation phrase from semantics.yml
+    tree: bool = False
+
+
+@dataclass(frozen=True)
+class NullRule:
+    """In every row of the source `column` is NULL (with `null`; else, has a value) exactly where `state` has one of
+    `values`. `closed`: of the two values that it has.
+    """
+
+    column: str
+    state: str
+    values: tuple[Cell, ...]
+    null: bool
+    closed: bool
+
+    def kept(self, row: Mapping[str, Cell]) -> bool:
+        """Whether a row keeps the rule, as far as it is known."""
+        if self.column not in row or self.state not in row:
+            return True
+        return (row[self.column] is None) == ((row[self.state] in self.values) == self.null)
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,9 @@ class TableProfile:
     is_view: bool = False
     definition: str = ""  # the statement that makes a view, as the database keeps it
     checks: tuple[str, ...] = ()  # what CHECK constraints say of each row, as far as it is plain
+    partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()  # columns of which no two rows that meet a condition (as
+    # those of `checks` are) have the same
+    null_rules: tuple[NullRule, ...] = ()
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 
@@ -164,6 +192,11 @@ class DatabaseProfile:
             if k.ref_table == table and len(k.ref_columns) == 1 and own.column(k.ref_columns[0]).unique
         )
         return tuple(dict.fromkeys(key for key in (own.primary_key, *own.unique_keys, *referred) if key))
+
+    def loose_nulls(self, named: Set[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Those of `with_nulls` of which no column that is `named` says where they are NULL."""
+        said = {(t.name, rule.column) for t in self.tables for rule in t.null_rules if (t.name, rule.state) in named}
+        return self.with_nulls - said
 
     @cached_property
     def with_nulls(self) -> frozenset[tuple[str, str]]:

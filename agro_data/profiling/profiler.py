@@ -24,6 +24,7 @@ from agro_data.profiling.remarks import remarks
 from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
+from agro_data.profiling.trees import is_tree
 
 SAMPLE_ROWS = 300
 _SHOWN = 0.9  # confidence in a key that a view shows of a table
@@ -107,6 +108,8 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 sample_rows=(),
                 definition="",
                 checks=tuple(check for check in table.checks if not constants_of(check)),
+                partial_keys=tuple(key for key in table.partial_keys if not constants_of(key[1])),
+                null_rules=(),
                 columns=tuple(
                     replace(
                         column,
@@ -116,6 +119,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                         quantiles=(),
                         common=(),
                         codes=(),
+                        form="",
                         formula="" if _CONSTANT.search(_NAME.sub("", column.formula)) else column.formula,
                     )
                     for column in table.columns
@@ -143,6 +147,7 @@ def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
         unique_keys=tuple(key for key in table.unique_keys if names.issuperset(key)),
         foreign_keys=tuple(key for key in table.foreign_keys if names.issuperset(key.columns)),
         checks=tuple(check for check in table.checks if names.issuperset(columns_of(check))),
+        partial_keys=tuple(k for k in table.partial_keys if names.issuperset({*k.columns, *columns_of(k.condition)})),
     )
 
 
@@ -275,7 +280,8 @@ def _all_keys(
     kinds = {(name, column): s.kind for name, read in reads.items() for column, s in read.statistics.items()}
     linked = {(key.table, key.columns) for key in kept}
     inferred = infer(possible, kinds, lambda p: contain(p.table, (p.column,), p.ref_table, (p.ref_column,)))
-    return kept + [key for key in inferred if (key.table, key.columns) not in linked]
+    found = kept + [key for key in inferred if (key.table, key.columns) not in linked]
+    return [replace(key, tree=True) if is_tree(connection, key, reads[key.table]) else key for key in found]
 
 
 def _has_key(reads: Mapping[str, TableRead], key: ForeignKey) -> bool:
@@ -369,6 +375,8 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         is_view=table.is_view,
         definition=table.definition,
         checks=_kept_checks(read),
+        partial_keys=tuple((key.columns, key.condition) for key in table.partial_keys),
+        null_rules=read.null_rules,
         described=known.described,
     )
 
@@ -443,6 +451,8 @@ def _column_profile(
         quantiles=statistics.quantiles,
         common=statistics.common,
         date_format=statistics.date_format,
+        form=statistics.form,
+        structured=statistics.structured,
         integral=statistics.integral,
         description=known.description,
         synonyms=known.synonyms,

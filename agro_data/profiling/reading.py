@@ -13,6 +13,8 @@ from agro_data.databases.connections import Connection, TableInfo
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
+from agro_data.profiling.null_rules import null_rules
+from agro_data.profiling.profile import NullRule
 from agro_data.profiling.sampling import Row, TableSample, read_table
 from agro_data.profiling.statistics import Statistics, describe
 
@@ -34,6 +36,7 @@ class TableRead:
     total: int
     sampled: bool
     searched: frozenset[str] = frozenset()  # columns of a sampled table that were searched for NULL in every row
+    null_rules: tuple[NullRule, ...] = ()
 
 
 def stable_seed(seed: int, *parts: str) -> int:
@@ -67,6 +70,7 @@ def read_values(
         total=reading.total,
         sampled=reading.sampled,
         searched=searched,
+        null_rules=() if table.is_view else null_rules(dict(zip(names, columns, strict=True)), statistics),
     )
 
 

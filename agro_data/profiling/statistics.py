@@ -14,6 +14,7 @@ from typing import Any
 
 from agro_data.databases.types import Cell
 from agro_data.profiling.dates import all_days, all_times, all_year_texts, all_years, date_format
+from agro_data.profiling.forms import form_of
 from agro_data.profiling.profile import Kind
 
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -57,6 +58,7 @@ class Statistics:
     mean_length: float = 0.0
     markers: tuple[str, ...] = ()  # what stands for a missing number in texts that are numbers else: "NA"
     separators: str = ""  # what more keeps the texts from being numbers: "a decimal comma", "thousands separators"
+    form: str = ""  # of all texts, see `profiling.forms`
     few: frozenset[str] = frozenset()  # the values as lower-case text when there are one or two
 
     @property
@@ -99,6 +101,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
     finite = _sorted(counts) if ordered or kind in ("text", "time") else []
     words = [value for value in counts if isinstance(value, str)]
     markers, separators = _written_numbers(words) if kind == "text" else ((), "")
+    formed = kind in ("text", "date", "datetime", "time") and written != "iso" and len(words) == len(counts)
     return Statistics(
         rows=rows,
         nulls=nulls,
@@ -118,6 +121,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         common=_common(counts),
         markers=markers,
         separators=separators,
+        form=form_of(words, kind) if formed else "",
         few=frozenset(map(_plain, counts)) if len(counts) <= 2 else frozenset(),
     )
 

@@ -329,7 +329,7 @@ class _Batch:
         parts = ordered_parts(self.schema, self.profile)
         for case in cases:
             with charged_to(case):
-                schema, nulls = self.profile.schema, self.profile.with_nulls
+                schema, nulls = self.profile.schema, self.profile.loose_nulls(case.gold.names.columns)
                 made = mutants_of(case.gold.names, self.database.dialect, schema, nulls, parts)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
                 self._queue(case, case.answers)

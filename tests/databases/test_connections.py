@@ -469,3 +469,21 @@ def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
         finally:
             process.kill()
     assert duckdb.connect(path, read_only=True).execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
+def test_a_unique_index_is_a_key(make: object, tmp_path: Path) -> None:
+    """DuckDB lists it among no constraints, and SQLite names no column of an expression."""
+    script = """
+    CREATE TABLE member("Id" INTEGER, email TEXT, team INTEGER, "place no" INTEGER, code TEXT);
+    CREATE UNIQUE INDEX a ON member (id);
+    CREATE UNIQUE INDEX b ON member (team, "place no");
+    CREATE UNIQUE INDEX c ON member ((lower(EMAIL)));
+    CREATE UNIQUE INDEX d ON member ((CASE WHEN team > 1 THEN code END));
+    CREATE INDEX e ON member (code);
+    INSERT INTO member VALUES (1, 'a@b.c', 1, 1, 'x');
+    """
+    path = make(tmp_path / "x.db", script)  # type: ignore[operator]
+    with open_database(unchecked(path, "sqlite" if make is sqlite_file else "duckdb")) as connection:
+        keys = tables(connection)["member"].unique_keys
+        assert keys == (("Id",), ("team", "place no"), ("email",))

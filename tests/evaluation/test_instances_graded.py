@@ -302,13 +302,16 @@ def test_instances_compute_columns_as_their_database_does(tmp_path: Path, engine
     assert all(one.instances > 3 for one in found.verdicts)
 
 
-@pytest.mark.parametrize(("checked", "score"), [("CHECK (active IN (0, 1))", 1.0), ("", 0.0)])
-def test_instances_hold_what_their_database_checks(tmp_path: Path, checked: str, score: float) -> None:
-    """`active <> 0` is `active = 1` where no other number may stand, and only there."""
+@pytest.mark.parametrize(
+    ("column", "checked", "score"),
+    [("car_count", "CHECK (car_count IN (0, 1))", 1.0), ("car_count", "", 0.0), ("active", "", 1.0)],
+)
+def test_instances_hold_what_their_database_checks(tmp_path: Path, column: str, checked: str, score: float) -> None:
+    """`active <> 0` is `active = 1` where no other number may stand, or the column is a flag, and only there."""
     with closing(sqlite3.connect(tmp_path / "users.sqlite")) as connection, connection:
-        connection.execute(f"CREATE TABLE user (id INTEGER PRIMARY KEY, active INTEGER NOT NULL {checked})")
+        connection.execute(f"CREATE TABLE user (id INTEGER PRIMARY KEY, {column} INTEGER NOT NULL {checked})")
         connection.executemany("INSERT INTO user VALUES (?, ?)", [(number, number % 2) for number in range(30)])
-    gold = "SELECT id FROM user WHERE active = 1"
-    answers = [asked("users", gold, f"SELECT id FROM user WHERE {test}") for test in ("active <> 0", "active < 1")]
+    gold = f"SELECT id FROM user WHERE {column} = 1"
+    answers = [asked("users", gold, f"SELECT id FROM user WHERE {column} {test}") for test in ("<> 0", "< 1")]
     found = evaluate(answers, tmp_path / "users.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [(one.score, one.instances > 1) for one in found.verdicts] == [(score, True), (0.0, True)]

@@ -104,3 +104,38 @@ def test_a_mean_is_met_where_few_numbers_may_stand(seed: int) -> None:
     assert all(isinstance(number, int) and 1 <= number <= 5 for number in stars)
     assert stars[::2] == fixed
     assert sum(map(int, map(str, stars))) / 40 in stars
+
+
+def test_a_key_of_some_rows_is_kept_by_those(tmp_path: Path) -> None:
+    """One salary of an employee is the current one: how many there are is how many employees have one."""
+    table = "CREATE TABLE salary (id INTEGER PRIMARY KEY, who INTEGER NOT NULL, amount REAL, active TEXT, ended DATE)"
+    keys = (
+        "CREATE UNIQUE INDEX current ON salary (who) WHERE active = 'yes'",
+        "CREATE UNIQUE INDEX running ON salary (who, amount) WHERE ended IS NULL",
+    )
+    paid = [(n, n // 3, 1000 * n, ("no", "no", "yes")[n % 3], None if n % 3 else "2020-05-01") for n in range(90)]
+    with connection_of(tmp_path / "pay.sqlite") as connection:
+        for statement in (table, *keys):
+            connection.execute(statement)
+        connection.executemany("INSERT INTO salary VALUES (?, ?, ?, ?, ?)", paid)
+        connection.commit()
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    assert profile.table("salary").partial_keys == (
+        (("who",), "\"active\" = 'yes'"),
+        (("who", "amount"), '"ended" IS NULL'),
+    )
+    schema = instance_schema(profile)
+    current = 0
+    for query in (
+        "SELECT COUNT(*) FROM salary WHERE active = 'yes'",
+        "SELECT who, amount FROM salary WHERE ended IS NULL",
+    ):
+        found = resolve(parse_select(query, "sqlite"), "sqlite", profile.schema)
+        for rows in islice(instances(found, schema, profile, seed=1), 8):
+            with closing(sqlite3.connect(":memory:")) as made_of:
+                for statement in (table, *keys):
+                    made_of.execute(statement)
+                lines = list(zip(*rows["salary"].values(), strict=True))
+                made_of.executemany("INSERT INTO salary VALUES (?, ?, ?, ?, ?)", lines)
+            current += sum(line[3] == "yes" for line in lines)
+    assert current > 16

@@ -9,6 +9,7 @@ from itertools import permutations
 from typing import Literal
 
 from agro_data.databases.types import Cell
+from agro_data.populate.instances.forms import with_literal
 from agro_data.populate.instances.values import (
     above,
     as_long,
@@ -72,6 +73,8 @@ class Test:
         if self.operator == "like":
             pattern = str(self.values[0])
             made: list[Cell] = [like(pattern, rng) for _ in range(4)]
+            if column.formed:
+                return [*with_literal(pattern, [text for text in others if isinstance(text, str)], column)]
             bare = pattern.replace("%", "").replace("_", "")
             return [*made, bare, *beside(bare, column)] if bare else made
         found: list[Cell] = []

@@ -16,10 +16,13 @@ from agro_data.databases.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
 from agro_data.populate.instances.balance import balance
+from agro_data.populate.instances.claims import Claim, claimed_keys
 from agro_data.populate.instances.draw import MOSTLY, Draws
 from agro_data.populate.instances.grounding import Grounding
 from agro_data.populate.instances.partial_rows import Held, Key, Merged, Partial, hold, key_of, keys_of, meets, merged
 from agro_data.populate.instances.proposal import Focus, Place, Proposal
+from agro_data.populate.instances.states import keep_rules
+from agro_data.populate.instances.trees import cut_circles
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
@@ -76,6 +79,7 @@ class _Composer:
         self.order: FillOrder = fill_order(schema)
         self.rng = stream(seed, "compose", schema.name)
         self.grounding = Grounding(schema, draws, self.rng)
+        self.claimed: set[Claim] = set()  # keys that only some rows of a table have
 
     def compose(self, base: Rows, proposals: Sequence[Proposal]) -> Rows:
         made: dict[str, list[Partial]] = {table.name: [] for table in self.schema.tables}
@@ -219,6 +223,9 @@ class _Composer:
                 free.append({column for column in row if column not in given})
         for key in own:
             self._link_own(key, spec, out)
+            cut = next((c for c in key.columns if spec.by_name[c].nullable), None)
+            if key.tree and cut is not None:
+                cut_circles(out, free, cut, partial(self._link, key))
         self._balance(spec, out, free)
         return out
 
@@ -249,8 +256,14 @@ class _Composer:
             row = self._draw(filling, given, drawn, in_vain=number >= FEW)
             if row is None:
                 return None
+            fixed = {*given, *drawn}
+            if not keep_rules(spec.null_rules, row, fixed, lambda name: self.draws.known((spec.name, name))):
+                continue
             values = [(key, key_of(row, key)) for key in free_keys]
-            if meets(spec, row) and all(value is None or value not in filling.taken[key] for key, value in values):
+            claims = claimed_keys(spec, row)
+            is_new = all(value is None or value not in filling.taken[key] for key, value in values)
+            if is_new and meets(spec, row) and self.claimed.isdisjoint(claims):
+                self.claimed.update(claims)
                 for key, value in values:
                     if value is not None:
                         filling.taken[key].add(value)
@@ -342,6 +355,11 @@ class _Composer:
             chosen = refs[int(number * self.rng.random())] or refs[number]
             if chosen is not None:
                 row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
+
+    def _link(self, key: ForeignKey, row: Partial) -> tuple[tuple[Cell, ...] | None, tuple[Cell, ...] | None]:
+        """A row's own key, and the one that it refers to."""
+        value = key_of(row, key.columns)
+        return key_of(row, key.ref_columns), value and self._as_parent(key, value)
 
     def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
         """A key within a cycle of tables, once all of them have rows."""

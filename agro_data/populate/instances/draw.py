@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from agro_data.databases.checks import allows, columns_of, constants_of
 from agro_data.databases.types import Cell
+from agro_data.populate.instances.forms import as_written
 from agro_data.populate.instances.proposal import Focus, Place
 from agro_data.populate.instances.values import beside, fit, fresh, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, stream
-from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 
 _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain
@@ -91,7 +92,7 @@ class Draws:
             profile = self._profile.table(table).column(name)
             rng = stream(self._seed, "draw", table, name)
             may = partial(self.can_hold, place)
-            literals = list(filter(may, self._focus.literals.get(place, ())))
+            literals = list(filter(may, _written(self._focus.literals.get(place, ()), spec, profile)))
             often = place not in self._focus.literals and rng.random() < _OFTEN_NULL
             nulls = _HALF if often else min(profile.null_share, _MOST_NULL)
             nulls = (MOSTLY if place in self._focus.unknown else nulls) if spec.nullable else 0.0
@@ -105,6 +106,14 @@ class Draws:
                 found.number = rng.choice((0, 0, rng.randrange(_START)))
             self._columns[place] = found
         return found
+
+
+def _written(values: Sequence[Cell], spec: ColumnSpec, profile: ColumnProfile) -> list[Cell]:
+    """The constants of a query as the column would write them."""
+    if not spec.formed:
+        return list(values)
+    known = [value for value in observed(profile) if isinstance(value, str)]
+    return list(dict.fromkeys(text for value in values for text in as_written(value, known, spec)))
 
 
 class _Column:

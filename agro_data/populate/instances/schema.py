@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from agro_data.populate.instances.evident import evident_checks, state_check
+from agro_data.populate.instances.forms import has_many
 from agro_data.populate.instances.values import holds, observed
-from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec
+from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec, kind_of
 from agro_data.populate.surrogate import surrogate_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
 def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
-    """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
-    plausible, even where the source's own rows break them), what CHECK constraints say as far as it is plain, the
-    values of an ENUM, NULL only where the source has one, and nothing but dates in ISO form where the source has
-    nothing else: queries that compare them as texts are right only there.
+    """The schema of all instances: primary and declared unique keys (also those of rows that meet a condition), foreign
+    keys (declared, and inferred ones that are plausible, even where the source's own rows break them), what CHECK
+    constraints say as far as it is plain, the values of an ENUM and of a flag, NULL only where the source has one, and
+    nothing but dates in ISO form, or texts of one form, where the source has nothing else: queries that compare them or
+    take them apart are right only there.
 
     A foreign key that no order of filling can keep (a cycle of keys) is left out. `views` are views there, too, each
     behind those that it names; other views of the profile are tables. Raises `PopulateError` when it has no table.
@@ -29,21 +32,42 @@ def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) ->
     schema = surrogate_schema(replace(profile, tables=tables))
     return replace(
         schema,
-        tables=tuple(_typed(table, profile) for table in schema.tables),
+        tables=tuple(
+            _typed(table, profile, {c for key in schema.keys_of(table.name) for c in key.columns})
+            for table in schema.tables
+        ),
         views=tuple(views),
     )
 
 
-def _typed(table: TableSpec, profile: DatabaseProfile) -> TableSpec:
-    """The table with what it checks, and `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form."""
+def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> TableSpec:
+    """The table with what it checks, and `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form, and
+    those of texts of one form, apart from columns that refer to others.
+    """
+    source = profile.table(table.name)
 
     def typed(column: ColumnSpec) -> ColumnSpec:
-        strict, seen = replace(column, typed=True), profile.table(table.name).column(column.name)
-        dates = seen.date_format == "iso" and all(holds(value, strict) for value in observed(seen))
-        return strict if profile.dialect == "duckdb" or dates else column
+        strict, seen = replace(column, typed=True), source.column(column.name)
+        known = observed(seen)
+        if column.kind == "other" and known and all(isinstance(value, int | float) for value in known):
+            return replace(column, kind="real")  # beside NaN or infinity, which no instance needs
+        if column.name not in refers and (profile.dialect == "sqlite" or kind_of(column.declared_type) == "text"):
+            of_form = replace(strict, form=seen.form, structured=seen.structured)
+            if of_form.formed and has_many(of_form, known, unique=table.is_unique((column.name,))):
+                return of_form
+        held = all(holds(value, strict) for value in known)
+        if profile.dialect == "duckdb":
+            return strict if held or kind_of(column.declared_type) != "text" else replace(strict, kind="text")
+        return strict if held and seen.date_format == "iso" else column
 
-    return replace(table, columns=tuple(map(typed, table.columns)), checks=profile.table(table.name).checks)
+    columns = tuple(map(typed, table.columns))
+    flags = evident_checks((column, source.column(column.name)) for column in columns if not column.formula)
+    rules = tuple(rule for rule in source.null_rules if not {rule.column, rule.state} & refers)
+    closed = (state_check(source.column(rule.state)) for rule in rules if rule.closed)
+    checks = tuple(dict.fromkeys((*source.checks, *flags, *filter(None, closed))))
+    return replace(table, columns=columns, checks=checks, partial_keys=source.partial_keys, null_rules=rules)
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
-    return column.nullable and not table.never_null(column.name)
+    """Of a table without rows nothing is seen."""
+    return column.nullable and not (table.rows and table.never_null(column.name))

@@ -10,6 +10,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from agro_data.databases.types import Cell
+from agro_data.populate.instances.forms import farthest, formed, has_form, stepped
 from agro_data.populate.schema import ColumnSpec
 from agro_data.populate.surrogate import largest, smallest
 from agro_data.profiling.profile import ColumnProfile
@@ -48,11 +49,14 @@ def fit(value: Cell, column: ColumnSpec) -> Cell:
 
 def holds(value: Cell, column: ColumnSpec) -> bool:
     """Whether `value` may stand in a column. In one of DuckDB a cell that it cannot hold costs the whole file; in a
-    column of dates, a text that is none makes right queries wrong (`'2005-05-17 amber' < '2006-01-01'`).
+    column of dates, a text that is none makes right queries wrong (`'2005-05-17 amber' < '2006-01-01'`), and so does
+    one of another form where texts are taken apart (`'17/05/2005'`, `'$1,250.00'`).
     """
     if value is None or not column.typed:
         return True
     if isinstance(value, str):
+        if column.formed:
+            return has_form(value, column)
         readers = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
         if is_uuid(column.declared_type):
             return UUID_FORM.fullmatch(value) is not None
@@ -144,6 +148,8 @@ def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.
         leaves = column.kind in ("integer", "real") and not holds(far, column)
         return fit(_halfway(end, column, upper) if leaves else far, column)
     texts = [value for value in known if isinstance(value, str)]
+    if texts and column.formed:
+        return farthest(column, texts, upper)
     if texts and all(_WHOLE.fullmatch(value) for value in texts):
         width = max(len(value) for value in texts)
         return str(10**width - 1 - step % 9) if upper else str(step % 9).zfill(width)
@@ -190,6 +196,8 @@ def matches(pattern: str, value: Cell) -> bool:
 
 def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Random) -> Cell:
     """A plausible value; another `number` (0, 1, ...) gives another value, as far as the kind has as many."""
+    if column.formed and (shown := [value for value in known if isinstance(value, str)]):
+        return formed(shown, number)
     if column.kind in ("integer", "real", "boolean"):
         return _fresh_number(column, known, number, rng)
     if column.kind in ("date", "datetime", "time"):
@@ -257,6 +265,8 @@ def _shifted(value: Cell, column: ColumnSpec, sign: int) -> list[Cell]:
         return [value + sign, round(value + 0.1 * sign, 6), value + 7 * sign, *_next_to(value, column, sign)]
     if not isinstance(value, str):
         return []
+    if column.formed:
+        return [other for other in stepped(value, sign) if has_form(other, column)]
     if _WHOLE.fullmatch(value):
         moved = int(value) + sign
         return [str(moved)] if len(str(moved)) == len(value) or sign > 0 else []

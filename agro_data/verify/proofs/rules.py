@@ -37,6 +37,7 @@ from agro_data.verify.proofs.terms import (
     windowed,
 )
 from agro_data.verify.proofs.text import named, shown
+from agro_data.verify.proofs.whole_texts import whole_texts
 
 _ROUNDS = 8
 
@@ -143,6 +144,7 @@ class Normaliser:
             select = self._unseen(select, repeats, ordered)
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
+            select = whole_texts(select, self.known, self.fired)
             select = simplified(within_checks(select, self.known, self.fired), self.known, self.fired)
             select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
