@@ -23,6 +23,8 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `from_zero` | a count is never below 0: `COUNT(x) <= 0` is `= 0`; a mean is 0, above or below, as the sum is |
 | `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
 | `check` | what a CHECK lets a column hold: of `rating BETWEEN 1 AND 5`, `rating >= 5` is `rating = 5` |
+| `state` | what a state says of NULL in every row of the source: `status = 'pending'` is `shipped_at IS NULL` |
+| `form` | LIKE a whole text that no other text of its column's form has in it |
 | `collation` | letter case of what is compared with, or ordered by, a column of COLLATE NOCASE |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |

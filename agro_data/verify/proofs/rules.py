@@ -21,6 +21,7 @@ from agro_data.verify.proofs.joins import (
     unasked,
     without_own_row,
 )
+from agro_data.verify.proofs.states import states_as_null
 from agro_data.verify.proofs.terms import (
     TRUE,
     Combined,
@@ -144,7 +145,7 @@ class Normaliser:
             select = self._unseen(select, repeats, ordered)
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
-            select = whole_texts(select, self.known, self.fired)
+            select = states_as_null(whole_texts(select, self.known, self.fired), self.known, self.fired)
             select = simplified(within_checks(select, self.known, self.fired), self.known, self.fired)
             select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
