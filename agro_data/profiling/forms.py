@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from itertools import product
+from itertools import islice, product
 
 _PART = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _TOKEN = re.compile(  # of a form
     r"\(\?!0\[0-9\]\)|\[(?:0-9|A-Z)\]\{\d+,(\d+)\}|\(\?:((?:\\.|[^)\\])*)\)|(\|)|\\.|.", re.DOTALL
 )
+_READ, _ROUNDS = 2_000, 4  # texts of which a form is made; all others are matched with it, and added where they differ
 _LONGEST = 40  # characters of a text that has a form
 _FORMS = 6  # that the texts of one column may have: `$900.00` and `$1,250.00` are two
 _TEXTS = 20  # different ones that show a form: fewer may be alike by chance
@@ -31,6 +32,18 @@ def form_of(texts: Collection[str], kind: str = "text") -> str:
 
     Dates need not be many: their format is known (`kind` is "date" or "datetime").
     """
+    known = [*islice(texts, _READ)]
+    for _ in range(_ROUNDS):
+        form = _form_of(known, kind)
+        matches = re.compile(form).fullmatch
+        others = [text for text in texts if not matches(text)] if form else []
+        if not others:
+            return form
+        known += others[:_READ]
+    return ""
+
+
+def _form_of(texts: Sequence[str], kind: str) -> str:
     dated = kind in ("date", "datetime")
     if not texts or (len(texts) < _TEXTS and not dated) or any(not 0 < len(text) <= _LONGEST for text in texts):
         return ""

@@ -215,3 +215,17 @@ def test_what_a_state_says_of_null_is_so_everywhere(dialect: str, tmp_path: Path
             count += 1
     assert count > 100
     assert None in held(profile, "note", *queries)  # of which no state says anything
+
+
+@pytest.mark.parametrize(
+    ("condition", "part"),
+    [
+        ("year(strptime(day, '%d/%m/%Y')) = 1987", "1987"),
+        ("month(CAST(strptime(day, '%d/%m/%Y') AS DATE)) = 12", "/12/"),
+    ],
+)
+def test_what_is_asked_of_a_moment_that_strptime_reads_is_found(condition: str, part: str, tmp_path: Path) -> None:
+    """Met by chance alone, a gold about a year has no instance on which it gives a row."""
+    rows: list[tuple[Cell, ...]] = [(n, f"{n % 28 + 1:02}/{n % 9 + 1:02}/{1990 + n % 30}") for n in range(60)]
+    profile = profiled(tmp_path, "duckdb", "CREATE TABLE kept (id INTEGER PRIMARY KEY, day VARCHAR)", rows)
+    assert any(part in str(day) for day in held(profile, "day", f"SELECT id FROM kept WHERE {condition}"))

@@ -7,6 +7,7 @@ misses it, is another date with those letters exchanged.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -22,6 +23,17 @@ _FORMATS = {
     "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2), "%H": (12, 2), "%M": (15, 2), "%Y-%m": (1, 7), "%m-%d": (6, 5),
     "%Y-%m-%d": (1, 10),
 }  # fmt: skip
+_WIDTHS = {
+    "%Y": 4,
+    "%y": 2,
+    "%m": 2,
+    "%d": 2,
+    "%H": 2,
+    "%M": 2,
+    "%S": 2,
+}  # of the parts of a moment, as strptime reads it
+_FIELDS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H", "minute": "%M"}
+_FIELD = re.compile(r"%.|.", re.DOTALL)
 _CALLS: dict[type[exp.Expr], str] = {exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day"}
 _MOMENTS = ("2016-05-17 10:30:00", "2003-11-02 08:15:00")
 _BASES = 4  # values of the column that are made over
@@ -188,8 +200,25 @@ def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:
 
 
 def _numbered(node: exp.Expr, name: str, moment: exp.Expr) -> tuple[exp.Expr, View | None]:
+    read = _moment(moment)
+    if isinstance(read, exp.StrToTime):
+        place = _place_in(str(read.args["format"].name), name.lower())
+        return (_moment(read.this), Stretch(*place, number=True)) if place is not None else (node, None)
     place = _PARTS.get(name.lower())
     return (_moment(moment), Stretch(*place, number=True, dated=True)) if place is not None else (node, None)
+
+
+def _place_in(written: str, name: str) -> tuple[int, int] | None:
+    """Where a part of a moment stands in texts that strptime reads by a format, and how many letters it has."""
+    place = 1
+    for field in _FIELD.findall(written):
+        width = _WIDTHS.get(field, 0) if field[0] == "%" else 1
+        if not width:
+            return None  # `%B` is as long as the month
+        if field == _FIELDS.get(name):
+            return place, width
+        place += width
+    return None
 
 
 def _stretched(node: exp.Expr, start: exp.Expr | None, length: exp.Expr | None) -> tuple[exp.Expr, View | None]:
