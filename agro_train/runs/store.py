@@ -160,9 +160,9 @@ def _promoted(root: Path) -> ModelRun:
         named = (root / PROMOTED).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         there = ", ".join(one.name for one in trained(root))
-        trains = "`agro train cold-start` trains one, which --model cold-start names"
+        trains = "`agro train cold-start` trains one, which is called cold-start"
         raise NoRun(
-            f"no model is promoted below {root}; {f'say which with --model: there is {there}' if there else trains} "
+            f"no model is promoted below {root}; {f'name one that is there: {there}' if there else trains} "
             "(`dagster job execute -j train_grpo` trains, compares and promotes)",
             ours=True,
         ) from None
