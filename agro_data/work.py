@@ -11,13 +11,14 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from agro_data.databases.faults import NO_SPACE
 from agro_data.records import REJECTED, conform
 
 REJECTED_FOLDER = "rejected"  # below a stage; a suffix could be the end of a database's name
@@ -97,11 +98,13 @@ def atomic_path(target: Path) -> Iterator[Path]:
             os.fsync(stream.fileno())
         temporary.replace(target)
     except OSError as error:
-        if error.filename == str(temporary):  # a name that tells nobody which file cannot be written
+        nameless = error.filename is None and error.errno in NO_SPACE  # as a write is
+        if nameless or error.filename == str(temporary):  # a name that tells nobody which file cannot be written
             error.filename = str(target)
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # on a disk that cannot be written it fails, and would hide why
+            temporary.unlink(missing_ok=True)
 
 
 def _write_parquet(frame: pl.DataFrame, target: Path) -> None:

@@ -188,7 +188,9 @@ def _learn(
         else:
             material = teach(config, corpus, sources, tokenizer, sandbox, tell, longest)
         material, examples = encoded(material, tokenizer, longest, tell)
-        tell({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
+        short = {} if config.learn_from or len(examples) >= config.examples else {"asked_for": config.examples}
+        told = {"learnt": len(examples), **short, "dropped": sum(material.dropped.values())}
+        tell({"phase": "trajectories", **told})
         return fine_tune(base, examples, config.tuning, draft, _check(config, corpus, sandbox), report), material
 
 

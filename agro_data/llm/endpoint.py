@@ -193,6 +193,8 @@ def in_words(error: NoAnswer) -> EndpointError:
     if error.kind == "malformed":
         return EndpointError(f"this is no answer of an OpenAI-compatible server: {error.detail}")
     tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
+    if error.code:  # it said something
+        return EndpointError(f"no answer after {tries}: {error.detail}; the server is there: ask again, or see its log")
     return EndpointError(f"no answer after {tries}: {error.detail}; is the server running, and the address right?")
 
 

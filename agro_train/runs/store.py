@@ -6,6 +6,7 @@ and never changed after; an interrupted run keeps its draft, with its checkpoint
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.faults import NO_SPACE
 from agro_data.errors import InWords
 from agro_data.locking import Locked, exclusive
 from agro_data.work import write_json, write_text
@@ -29,6 +31,8 @@ CHECKPOINTS = "checkpoints"
 LOCK = ".lock"
 RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 MENDED = "copy the run's folder anew, or remove it and train again"
+_TORN = re.compile(r"unexpected pos \d+ vs \d+|PytorchStreamWriter failed")  # PyTorch's words for any failed write
+_CODE = re.compile(r"\(os error (\d+)\)")  # what safetensors says
 Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 
 
@@ -160,9 +164,9 @@ def _promoted(root: Path) -> ModelRun:
         named = (root / PROMOTED).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         there = ", ".join(one.name for one in trained(root))
-        trains = "`agro train cold-start` trains one, which --model cold-start names"
+        trains = "`agro train cold-start` trains one, which is called cold-start"
         raise NoRun(
-            f"no model is promoted below {root}; {f'say which with --model: there is {there}' if there else trains} "
+            f"no model is promoted below {root}; {f'name one that is there: {there}' if there else trains} "
             "(`dagster job execute -j train_grpo` trains, compares and promotes)",
             ours=True,
         ) from None
@@ -200,14 +204,19 @@ class Draft:
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Around all that is done for the draft: it goes where that fails before there is anything to go on from."""
+        """Around all that is done for the draft: it goes where that fails before there is anything to go on from.
+
+        Raises `OSError` where the disk is full, which the libraries that write weights call something else.
+        """
         try:
             yield
-        except Exception:
+        except Exception as error:
             with suppress(Locked, OSError), self.alone():
                 if not self._holds_work():
                     shutil.rmtree(self.path)
                     self.path.parent.rmdir()  # where it has no other run
+            if _has_no_room(error):
+                raise OSError(errno.ENOSPC, "weights could not be written whole", str(self.path)) from error
             raise
 
     def _holds_work(self) -> bool:
@@ -233,6 +242,11 @@ class Draft:
         (target / LOCK).unlink(missing_ok=True)
         shutil.rmtree(target / CHECKPOINTS, ignore_errors=True)
         return ModelRun(target)
+
+
+def _has_no_room(error: Exception) -> bool:
+    said = _CODE.search(str(error))
+    return bool(_TORN.search(str(error))) or (said is not None and int(said[1]) in NO_SPACE)
 
 
 def check_name(name: str) -> None:

@@ -66,6 +66,22 @@ def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_cannot_be_written_is_said_of_the_file_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    with pytest.raises(OSError, match="full") as full, atomic_path(tmp_path / "x.parquet"):
+        raise OSError(errno.ENOSPC, "full")  # a write names no file
+    assert full.value.filename == str(tmp_path / "x.parquet")
+    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr(Path, "unlink", refused)  # of what is not there, too, on such a disk
+    with pytest.raises(OSError, match="Read-only") as read_only:
+        write_text(tmp_path / "report.html", "page")
+    assert read_only.value.filename == str(tmp_path / "report.html")
+
+
 def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

@@ -245,6 +245,13 @@ def test_opening_finds_out_what_the_server_can() -> None:
         open_endpoint(f"{server.base}#b", patience=Patience(1, 0.0, 0.0, 0.5))
 
 
+@pytest.mark.parametrize("fault", ["busy", "broken"])
+def test_of_a_server_that_answers_and_fails_nobody_asks_whether_it_runs(fault: Fault) -> None:
+    says = r"HTTP .*; the server is there: ask again"
+    with ScriptedServer(reply, Faults(1.0, (fault,), lasting=True)) as server, pytest.raises(EndpointError, match=says):
+        open_endpoint(f"{server.base}#m", patience=Patience(2, 0.0, 0.0, 5.0))
+
+
 def test_the_pace_is_kept() -> None:
     pace = Pace(requests_per_minute=60, tokens_per_minute=600)
     assert [pace.delay(5, now=100.0) for _ in range(3)] == [0.0, 1.0, 2.0]

@@ -96,7 +96,9 @@ def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> Non
     pairs = [{"db_id": "school", "question": f"Which are {n}?", "query": "SELECT name FROM school"} for n in range(4)]
     (tmp_path / "pairs.json").write_text(json.dumps(pairs))
     human = replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human")
-    run = train(human)
+    told: list[Mapping[str, Any]] = []
+    run = train(human, told.append)
+    assert {"phase": "trajectories", "learnt": 4, "asked_for": 8, "dropped": 0} in told
     assert run.manifest["corpus"] is None
     assert run.manifest["tokens"]["examples"] == 4
     assert train(human) == run

@@ -22,12 +22,12 @@ def test_a_start_is_a_run_or_a_folder_of_weights(tmp_path: Path) -> None:
 
 
 def test_runs_that_are_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(NoRun, match="`agro train cold-start` trains one, which --model cold-start names"):
+    with pytest.raises(NoRun, match="`agro train cold-start` trains one, which is called cold-start"):
         start_of("promoted", tmp_path, tmp_path)
     draft = begin(tmp_path, "small", "0123abcd" * 8)
     assert not isinstance(draft, ModelRun)
     run = draft.finish({})
-    with pytest.raises(NoRun, match=f"say which with --model: there is {run.name}"):
+    with pytest.raises(NoRun, match=f"name one that is there: {run.name}"):
         start_of("promoted", tmp_path, tmp_path)
     with pytest.raises(NoRun, match=f"no run 'small/r0009' below .*: of small there is {run.path.name}"):
         start_of("small/r0009", tmp_path, tmp_path)  # and the Hub is not asked

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from threading import Thread
 
@@ -133,3 +135,29 @@ def test_a_run_that_was_not_copied_whole_is_said_to_be(tmp_path: Path) -> None:
             _ = find_run(tmp_path / "models", "cold-start").settings
     with pytest.raises(DamagedRun):
         begin(tmp_path / "models", "cold-start", "0" * 64)
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+import torch
+from safetensors.torch import save_file
+from agro_train.runs.store import begin
+
+draft = begin(Path(sys.argv[1]), "cold-start", "0" * 64)
+weights = {"a": torch.ones(100_000)}
+optimizer, model = draft.path / "optimizer.pt", draft.path / "model.safetensors"
+for write in (lambda: torch.save(weights, optimizer), lambda: save_file(weights, model)):
+    try:
+        with draft.begun():
+            draft.checkpoints.mkdir(parents=True, exist_ok=True)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, -1))  # a full disk ends a write so, too
+            write()
+    except OSError as error:
+        print(error.filename == str(draft.path), type(error.__cause__).__name__)
+"""
+
+
+def test_a_disk_that_is_full_is_said_to_be_whoever_writes(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, tmp_path], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["True RuntimeError", "True SafetensorError"]
