@@ -23,15 +23,8 @@ _FORMATS = {
     "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2), "%H": (12, 2), "%M": (15, 2), "%Y-%m": (1, 7), "%m-%d": (6, 5),
     "%Y-%m-%d": (1, 10),
 }  # fmt: skip
-_WIDTHS = {
-    "%Y": 4,
-    "%y": 2,
-    "%m": 2,
-    "%d": 2,
-    "%H": 2,
-    "%M": 2,
-    "%S": 2,
-}  # of the parts of a moment, as strptime reads it
+# How many letters the parts of a moment have, as strptime reads them.
+_WIDTHS = {"%Y": 4, "%y": 2, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
 _FIELDS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H", "minute": "%M"}
 _FIELD = re.compile(r"%.|.", re.DOTALL)
 _CALLS: dict[type[exp.Expr], str] = {exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day"}
