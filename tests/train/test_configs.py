@@ -133,7 +133,7 @@ def test_a_model_that_nothing_can_be_meant_by_is_told_before_the_first_step(tmp_
     refuse_unusable(given("cold-start", "grpo", "org/name", "http://host/v1"), tmp_path)  # the first two this run makes
     for name, said in (
         ("cold-strat", "nor a Hub id"),
-        ("promoted", r"no model is promoted .* `models` cold-start names"),
+        ("promoted", r"no model is promoted .* which is called cold-start"),
         ("./gone", "no such folder"),
     ):
         with pytest.raises(Failure, match=said):
