@@ -63,11 +63,11 @@ def test_who_has_no_room_says_whether_it_goes_on(
 
 def test_where_there_is_no_room_is_said() -> None:
     """A copy goes to the cache, or to the folder for temporary files: a person has to know which disk is full."""
-    assert in_words(OSError(errno.ENOSPC, "no room for a copy of shop", "/tmp/full")).startswith(
-        "no room to write to /tmp/full: no room for a copy of shop. "
+    assert in_words(OSError(errno.ENOSPC, "no room for a copy of shop", "cache/full")).startswith(
+        "no room to write to cache/full: no room for a copy of shop. "
     )
-    copying = OSError(errno.ENOSPC, "No space left on device", "shop.sqlite", None, "/tmp/full/shop.sqlite")
-    assert in_words(copying).startswith("no room to write to /tmp/full/shop.sqlite: No space")
+    copying = OSError(errno.ENOSPC, "No space left on device", "shop.sqlite", None, "cache/full/shop.sqlite")
+    assert in_words(copying).startswith("no room to write to cache/full/shop.sqlite: No space")
 
 
 ODD_CHARACTERS = r"""
