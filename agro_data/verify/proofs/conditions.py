@@ -235,9 +235,8 @@ def _counts_all(bound: Term, count: Term, facts: Facts) -> bool:
     for child in facts.sources.values():
         for names, _ in facts.foreign_keys(child, query.sources[0]):
             reference: Term = ("col", child.alias, names[0])
-            once = count[2:] == (True, reference) or (
-                not count[2] and facts.closure((*(facts.select.group or ()), reference)).everything
-            )
+            told_apart = facts.closure((*(facts.select.group or ()), reference)).everything
+            once = count[2:] == (True, reference) or (not count[2] and told_apart and facts.never_null(reference))
             if len(names) == 1 and once:
                 return True
     return False
