@@ -394,8 +394,8 @@ class _Batch:
                 with charged_to(case):
                     own = seed_of(self.seed, "apart", suspect.mutant.sql)
                     against = self._over_tables(suspect.mutant.sql)
-                    proposed = instances(case.gold.asked, self.schema, self.profile, own, against)
-                    numbers += self._alone(case, islice(proposed, number, None), 1)
+                    proposed = instances(case.gold.asked, self.schema, self.profile, own, against, (number,))
+                    numbers += self._alone(case, proposed, 1)
             if numbers:
                 made.append((case, numbers))
         self._pursue_on(made)

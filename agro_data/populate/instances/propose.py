@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -33,8 +33,10 @@ def instances(
     profile: DatabaseProfile,
     seed: int,
     against: Resolution | None = None,
+    numbers: Iterable[int] | None = None,
 ) -> Iterator[Rows]:
-    """Rows of one instance after another, without end. `against`: a query that is to be told apart from this one.
+    """Rows of one instance after another, without end, or of those of these `numbers`. `against`: a query that is to be
+    told apart from this one.
 
     Whether an instance is valid for the query (its answer not empty and not open to chance) shows when it is run.
     """
@@ -47,7 +49,7 @@ def instances(
     cramped = any(schema.by_name[table].checks for table in found.tables) or _keeps_several(found) or _divides(found)
     references = frozenset((key.table, column) for key in schema.foreign_keys for column in key.columns)
     further = read_places(against) ^ read_places(found) if against is not None else frozenset()
-    for number in count():
+    for number in count() if numbers is None else numbers:
         if number == 3:  # what does a query say that finds nothing?
             rows = _noise(found, schema, stream(seed, "few"), inside=2)
             yield compose(schema, profile, {}, [rows], seed, Focus(shunned=plain.literals))
