@@ -103,6 +103,7 @@ def _parts(sql: str, dialect: Dialect, schema: Schema) -> Parts | None:
         return None
 
 
+@lru_cache(maxsize=64)  # both parts of a pair are asked of, one after the other; trees are large
 def _resolved(sql: str, dialect: Dialect, schema: Schema) -> Resolution:
     columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
     columns |= {view.name: dict.fromkeys(view.columns, "") for view in schema.views}  # of which nothing else is known
