@@ -51,7 +51,8 @@ class ColumnSpec:
 @dataclass(frozen=True)
 class TableSpec:
     """A table as declared, without its foreign keys, which belong to the schema. `checks`: conditions that no row may
-    fail (`databases.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same.
+    fail (`databases.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same;
+    `null_rules`: what states say of NULL.
     """
 
     name: str

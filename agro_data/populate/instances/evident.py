@@ -26,8 +26,8 @@ def evident_checks(columns: Iterable[tuple[ColumnSpec, ColumnProfile]]) -> tuple
 
 def state_check(seen: ColumnProfile) -> str:
     """The condition that a column has one of its two values, where they are known."""
-    values = [value for value, _ in seen.common]
-    return _one_of(seen.name, tuple(sorted(values, key=str))) if len(values) == seen.distinct == 2 else ""
+    values = _pair(seen)
+    return _one_of(seen.name, values) if values else ""
 
 
 def _evident(column: ColumnSpec, seen: ColumnProfile) -> str:
@@ -52,10 +52,13 @@ def _ends(seen: ColumnProfile) -> tuple[int, int] | None:
 
 def _both(flag: ColumnProfile) -> tuple[Cell, ...]:
     """The two values of a flag; of one that was met with one of them only, if they are 0 and 1."""
-    values = [value for value, _ in flag.common if value is not None]
-    if values and set(values) <= _BITS:
-        return 0, 1
-    return tuple(sorted(values, key=str)) if len(values) == flag.distinct == 2 else ()
+    values = {value for value, _ in flag.common}
+    return (0, 1) if values and values <= _BITS else _pair(flag)
+
+
+def _pair(seen: ColumnProfile) -> tuple[Cell, ...]:
+    """The values of a column that has two."""
+    return tuple(sorted((value for value, _ in seen.common), key=str)) if len(seen.common) == seen.distinct == 2 else ()
 
 
 def _one_of(column: str, values: tuple[Cell, ...]) -> str:

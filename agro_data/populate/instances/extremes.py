@@ -16,7 +16,7 @@ from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import places_of
 from agro_data.populate.instances.plans import ALONE, Plan, Query, cut_after_first, share_rows
 from agro_data.populate.instances.proposal import PartialRow
-from agro_data.populate.instances.tableau import Missed
+from agro_data.populate.instances.tableau import Missed, Tableau
 from agro_data.populate.instances.values import beyond
 from agro_data.sql.resolution import Scope, Source
 
@@ -65,10 +65,8 @@ class _Beyond:
         if rng.random() < ALONE:  # what the other end shows may be the same by chance
             tableau.stand_alone(frame.outputs)
         value = _value(self.query, term, upper, rng)
-        for select, frame in tableau.frames:
-            unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
-            if unknown is not None:
-                tableau.require(unknown, Test("=", (value,)))
+        for cell in _cells(tableau, scope, term):
+            tableau.require(cell, Test("=", (value,)))
         return tableau.partial_rows()
 
 
@@ -92,10 +90,8 @@ class _Outdone:
         if len(frames) == 3:
             key = self.query.schema.by_name[self.source.table].primary_key
             share_rows(tableau, self.source, key, frames[1:])
-        for behind, frame in enumerate(frames):
-            unknown = tableau.unknown_of(term, frame)
-            if unknown is not None:
-                tableau.require(unknown, Test("=", (value - behind,)))
+        for behind, cell in enumerate(_cells(tableau, scope, term)):
+            tableau.require(cell, Test("=", (value - behind,)))
         return tableau.partial_rows()
 
 
@@ -110,11 +106,10 @@ class _Decided:
         tableau = self.query.tableau(rng)
         for _ in range(rng.randint(2, DECIDED)):
             tableau.query(self.query.tree, {})
-        frames = [frame for select, frame in tableau.frames if select == id(scope.select)]
         keys = _keys(scope)
         value = _value(self.query, term, upper, rng)
         for key in keys[: rng.randrange(1, len(keys))]:
-            cells = [cell for frame in frames if (cell := tableau.unknown_of(key.this, frame)) is not None]
+            cells = _cells(tableau, scope, key.this)
             if any(map(tableau.is_key, cells)):
                 return None
             for cell in cells[1:]:
@@ -139,13 +134,18 @@ class _Tied:
                 return None
             tableau.equate(left, right)
         value = _value(self.query, term, upper, rng)
-        for select, frame in tableau.frames:
-            unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
-            if unknown is not None:
-                if tableau.is_key(unknown):
-                    return None
-                tableau.require(unknown, Test("=", (value,)))
+        cells = _cells(tableau, scope, term)
+        if any(map(tableau.is_key, cells)):
+            return None
+        for cell in cells:
+            tableau.require(cell, Test("=", (value,)))
         return tableau.partial_rows()
+
+
+def _cells(tableau: Tableau, scope: Scope, term: exp.Expr) -> list[int]:
+    """What a term of a SELECT stands for in each of its readings."""
+    found = (tableau.unknown_of(term, frame) for select, frame in tableau.frames if select == id(scope.select))
+    return [unknown for unknown in found if unknown is not None]
 
 
 def _value(query: Query, term: exp.Expr, upper: bool, rng: random.Random) -> Cell:

@@ -27,9 +27,7 @@ LARGEST = 160  # rows of the largest group
 ALIKE = 0.7  # share of groups by a part of a column whose rows agree in that part alone
 SEVERAL = 0.4  # share of groups by no key of a parent in which each row has a parent of its own
 STRAY = 0.4  # share of groups in which one row has another parent
-TIED = (
-    0.4  # share of instances in which the largest group has others of its size, which a window or a further key ranks
-)
+TIED = 0.4  # share of instances in which the largest group has others of its size, which a window or a key ranks
 DECIDED = 3  # groups, at most, of that size
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 # By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
