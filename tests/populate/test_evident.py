@@ -203,6 +203,7 @@ def test_what_a_state_says_of_null_is_so_everywhere(dialect: str, tmp_path: Path
         "SELECT id FROM kept WHERE status = 'sent' AND shipped > '2020-01-15'",
         "SELECT COUNT(*) FROM kept WHERE shipped IS NULL",
         "SELECT status, COUNT(died) FROM kept WHERE alive = 0 GROUP BY status",
+        "SELECT id FROM kept WHERE alive > 2 * (SELECT AVG(alive) FROM kept)",
     )
     count = 0
     for made_rows in made(profile, *queries):

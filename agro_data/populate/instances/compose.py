@@ -232,6 +232,8 @@ class _Composer:
     def _balance(self, spec: TableSpec, rows: Sequence[Partial], free: Sequence[Set[str]]) -> None:
         """Mostly one row lies at the mean of a column, or at so many times it, where the query asks for that."""
         paired = {column for check in spec.checks if len(about := columns_of(check)) > 1 for column in about}
+        paired |= {rule.state for rule in spec.null_rules}
+        paired |= {column for key, where in spec.partial_keys for column in (*key, *columns_of(where))}
         for column in spec.columns:
             place = (spec.name, column.name)
             loose = place not in self.grounding.key_columns and column.name not in paired
@@ -252,11 +254,11 @@ class _Composer:
             return None
         free_keys = [key for key in spec.keys if any(column not in given for column in key)]
         drawn = {column for key in free_keys for column in key}
+        fixed = {*given, *drawn}
         for number in range(TRIES):
             row = self._draw(filling, given, drawn, in_vain=number >= FEW)
             if row is None:
                 return None
-            fixed = {*given, *drawn}
             if not keep_rules(spec.null_rules, row, fixed, lambda name: self.draws.known((spec.name, name))):
                 continue
             values = [(key, key_of(row, key)) for key in free_keys]
