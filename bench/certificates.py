@@ -25,7 +25,8 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.publish.read import open_version
 from agro_data.stages.certifying import BATCH
 from agro_data.verify.answers import Unreadable, digest_of, read_gold
-from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import LIMITS, Certificate
 from bench.machine import cpu_seconds, description
 from bench.tables import show

@@ -44,7 +44,8 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.stages.certifying import BATCH, BATCHES, SHARE
-from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
 from agro_data.verify.pool import LIMITS as POOL_LIMITS

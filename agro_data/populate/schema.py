@@ -91,12 +91,16 @@ class ViewSpec:
 
 @dataclass(frozen=True)
 class Schema:
-    """`ddl` is the text that makes the tables, in an order in which every engine accepts it; so do `views`, then."""
+    """`ddl` is the text that makes the tables, in an order in which every engine accepts it; so do `views`, then.
+
+    `bare_ddl` makes the same tables without keys, for a schema that was made of a profile.
+    """
 
     name: str
     tables: tuple[TableSpec, ...]
     foreign_keys: tuple[ForeignKey, ...]
     ddl: str
+    bare_ddl: str = ""
     views: tuple[ViewSpec, ...] = ()
 
     @cached_property

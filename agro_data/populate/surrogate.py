@@ -70,7 +70,9 @@ def surrogate_schema(profile: DatabaseProfile) -> Schema:
     while broken:
         schema = replace(schema, foreign_keys=tuple(k for k in schema.foreign_keys if k not in broken))
         broken = fill_order(schema).broken
-    return replace(schema, ddl=_ddl(schema, profile.dialect))
+    bare = tuple(replace(table, primary_key=(), unique_keys=()) for table in schema.tables)
+    bare_ddl = _ddl(replace(schema, tables=bare, foreign_keys=()), profile.dialect)
+    return replace(schema, ddl=_ddl(schema, profile.dialect), bare_ddl=bare_ddl)
 
 
 def surrogate_plan(profile: DatabaseProfile, schema: Schema, rows: int) -> Plan:

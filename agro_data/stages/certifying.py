@@ -21,7 +21,8 @@ from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.running import StageCounts
 from agro_data.stages.task import Task
-from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import LIMITS
 from agro_data.work import Work
 

@@ -31,7 +31,8 @@ from agro_data.stages.certifying import FOLDER, instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task
 from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
-from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import BYTES, FILES, LIMITS
 from agro_data.work import Work
 

@@ -23,7 +23,7 @@ from agro_data.verify.pool import Instance, write_instance
 class Files:
     """Instances of one database, numbered as they are made, and why some could not be.
 
-    At most `most` of them and `most_bytes` together, where these are given.
+    At most `most` of them and `most_bytes` together, where these are given, without those that were withdrawn.
     """
 
     database: Database
@@ -35,7 +35,8 @@ class Files:
     prefix: str
     most: int | None
     most_bytes: int | None
-    made: list[Instance] = field(default_factory=list)
+    made: list[Instance] = field(default_factory=list)  # withdrawn ones, too: a number stays what it is
+    _withdrawn: set[int] = field(default_factory=set)
     _reasons: Counter[str] = field(default_factory=Counter)  # of those that could not be made
     _of_gold: Counter[str] = field(default_factory=Counter)  # files tried for one gold
 
@@ -48,10 +49,23 @@ class Files:
         ]
 
     @property
+    def kept(self) -> list[int]:
+        """The numbers of those that are still there."""
+        return [number for number in range(len(self.made)) if number not in self._withdrawn]
+
+    @property
     def full(self) -> bool:
-        if self.most is not None and len(self.made) >= self.most:
+        """Whether nothing further may be made."""
+        kept = self.kept
+        if self.most is not None and len(kept) >= self.most:
             return True
-        return self.most_bytes is not None and sum(i.size for i in self.made) >= self.most_bytes
+        return self.most_bytes is not None and sum(self.made[number].size for number in kept) >= self.most_bytes
+
+    def withdraw(self, number: int) -> None:
+        """Remove an instance that nothing is graded on."""
+        self._withdrawn.add(number)
+        for database in (self.made[number].database, self.made[number].shuffled):
+            database.path.unlink(missing_ok=True)
 
     def shared(self, golds: Sequence[Gold], proposals: Sequence[Proposal], noise: int) -> int | None:
         """One more instance with these rows and `noise` others a table; None when there is no room or none can be."""

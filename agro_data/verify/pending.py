@@ -36,6 +36,24 @@ class PendingGold:
         return len(self.full) + bool(self.nothing)
 
     @property
+    def survivors(self) -> list[Suspect]:
+        """The mutants that nothing has told apart so far, nor proved equivalent."""
+        return [suspect for suspect in self.suspects if suspect.open]
+
+    @property
+    def killed(self) -> float:
+        """Told apart, of those that are told apart or survive, from 0 to 1."""
+        killed = sum(suspect.killer is not None for suspect in self.suspects)
+        return killed / max(killed + len(self.survivors), 1)
+
+    def forget(self, number: int) -> None:
+        """The instance of this number is no more."""
+        for answers in (self.full, self.nothing):
+            answers.pop(number, None)
+        if number in self.homes:
+            self.homes.remove(number)
+
+    @property
     def answers(self) -> dict[int, Answer]:
         """The answers on which the gold is graded, in order; none if all its answers are empty."""
         first = dict(islice(self.full.items(), 2))

@@ -116,7 +116,7 @@ def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, f
     if source.dialect == "sqlite":
         database = instance_at(source, write_sqlite(schema, rows, path))
     else:
-        database = instance_at(source, write_duckdb(schema, rows, path), written_hash(path))
+        database = instance_at(source, write_duckdb(schema, rows, path, bare=True), written_hash(path))
     return Instance(database, shuffled_copy(database, scratch, seed=0), path.stat().st_size)
 
 

@@ -18,7 +18,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.certifying import with_certificate
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.certificate import DEDICATED, Budget, Certifier
+from agro_data.verify.budget import DEDICATED, Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_data.verify.pool import LIMITS, PER_GOLD, Pool
 
@@ -312,7 +313,7 @@ def test_a_fault_of_this_code_is_not_called_one_of_the_gold(
     def failing(*_: object, **__: object) -> None:
         raise ValueError("no name for a table\n  in line 2")
 
-    monkeypatch.setattr("agro_data.verify.certificate.mutants_of", failing)
+    monkeypatch.setattr("agro_data.verify.batch.mutants_of", failing)
     (found,) = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", GOLDS[:1]).certificates
     assert (found.reason, found.detail) == ("unexamined", "it could not be examined: ValueError: no name for a table")
     (told,) = with_certificate([], found)

@@ -11,6 +11,7 @@ import pytest
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema
+from agro_data.populate.schema import Rows
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.answers import read_gold
 from agro_data.verify.making import Files
@@ -49,3 +50,13 @@ def test_what_is_no_engine_fault_is_named_by_its_kind(files: Files) -> None:
     gold = read_gold("SELECT id FROM visit", "duckdb", files.profile.schema)
     assert files.own(gold, {"nowhere": {"id": [1]}}) is None
     assert files.problems == ["shop: 1 instance could not be made: KeyError: 'nowhere'"]
+
+
+def test_what_is_withdrawn_makes_room_and_its_number_is_not_given_again(files: Files) -> None:
+    files.most = 1
+    gold = read_gold("SELECT id FROM visit", "duckdb", files.profile.schema)
+    rows: Rows = {"visit": {"id": [1], "day": ["2024-05-01"]}}
+    assert (files.own(gold, rows), files.own(gold, rows)) == (0, None)
+    files.withdraw(0)
+    assert not list(files.folder.glob("*.duckdb")) + list(files.scratch.glob("*.duckdb"))
+    assert (files.own(gold, rows), files.kept, len({made.name for made in files.made})) == (1, [1], 2)

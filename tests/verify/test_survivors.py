@@ -14,7 +14,8 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import LIMITS, Certificate
 
 CLINIC = """

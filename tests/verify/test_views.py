@@ -18,7 +18,8 @@ from agro_data.evaluation.loaded import Prediction
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
-from agro_data.verify.certificate import COMPUTED, Budget, Certifier
+from agro_data.verify.budget import Budget
+from agro_data.verify.certificate import COMPUTED, Certifier
 from agro_data.verify.pool import LIMITS
 from agro_data.verify.views import views_of, without_views
 
