@@ -30,19 +30,34 @@ def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) ->
         if table.name not in made
     )
     schema = surrogate_schema(replace(profile, tables=tables))
-    return replace(
-        schema,
-        tables=tuple(
-            _typed(table, profile, {c for key in schema.keys_of(table.name) for c in key.columns})
-            for table in schema.tables
-        ),
-        views=tuple(views),
+    typed = tuple(
+        _typed(table, profile, {c for key in schema.keys_of(table.name) for c in key.columns})
+        for table in schema.tables
     )
+    return _numbers_refer_to_numbers(replace(schema, tables=typed, views=tuple(views)))
+
+
+def _numbers_refer_to_numbers(schema: Schema) -> Schema:
+    """In SQLite a column of texts may refer to one of numbers: its texts are numbers then, since a row whose key is no
+    number costs the whole file where the key is the row's id.
+    """
+    for key in schema.foreign_keys:
+        child, parent = schema.by_name[key.table], schema.by_name[key.ref_table]
+        numbers = {
+            name: replace(child.by_name[name], kind=of.kind, typed=of.typed)
+            for name, of in zip(key.columns, map(parent.by_name.__getitem__, key.ref_columns), strict=True)
+            if of.kind == "integer" and child.by_name[name].kind == "text"
+        }
+        if numbers:
+            changed = replace(child, columns=tuple(numbers.get(column.name, column) for column in child.columns))
+            tables = tuple(changed if table is child else table for table in schema.tables)
+            return _numbers_refer_to_numbers(replace(schema, tables=tables))
+    return schema
 
 
 def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> TableSpec:
-    """The table with what it checks, and `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form, and
-    those of texts of one form, apart from columns that refer to others.
+    """The table with what it checks, and `typed` columns: all of DuckDB's, in SQLite ids of rows, dates in ISO form
+    and texts of one form, apart from columns that refer to others.
     """
     source = profile.table(table.name)
 
@@ -58,7 +73,8 @@ def _typed(table: TableSpec, profile: DatabaseProfile, refers: Set[str]) -> Tabl
         held = all(holds(value, strict) for value in known)
         if profile.dialect == "duckdb":
             return strict if held or kind_of(column.declared_type) != "text" else replace(strict, kind="text")
-        return strict if held and seen.date_format == "iso" else column
+        row_id = table.primary_key == (column.name,) and column.declared_type.upper() == "INTEGER"
+        return strict if held and (seen.date_format == "iso" or row_id) else column
 
     columns = tuple(map(typed, table.columns))
     flags = evident_checks((column, source.column(column.name)) for column in columns if not column.formula)

@@ -67,7 +67,8 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
         if column.kind == "boolean":
             return value in (0, 1)
         least, most = (end(column.declared_type, column.kind) for end in (smallest, largest))
-        return column.kind in ("integer", "real") and least <= value <= most
+        whole = column.kind == "integer" and (isinstance(value, int) or value.is_integer())
+        return least <= value <= most and (whole or column.kind == "real")
     return column.kind == "blob"
 
 
