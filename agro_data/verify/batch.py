@@ -33,7 +33,6 @@ from agro_data.verify.proofs import proved_equivalent
 from agro_data.verify.views import View, without_views
 
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
-SHARED_SPARSE = (0.3, 1.0)  # the same, where files are shared
 RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones
 APART = 2  # survivors of a gold that a round makes an instance against
 TOGETHER = 16  # golds whose own instances are made and asked in one turn
@@ -62,15 +61,16 @@ class Batch:
                 self._found_own(cases[start : start + TOGETHER])
             self._answer([(case, sparse) for case in cases if not case.nothing])
             self._lend([case for case in cases if len(case.full) < self.budget.enough])
+            thin: list[int] = []
         else:
             self._found_shared(cases)
             self._answer([(case, range(len(self.files.made))) for case in cases])
         self._rescue([case for case in cases if not case.full], cases)
         if not self.budget.own:  # afterwards: an instance of next to nothing alone would certify little
-            sparse = self._sparse(SHARED_SPARSE)
-            self._answer([(case, sparse) for case in cases])
+            thin = [*self._sparse((1.0,)), *self.files.childless()]
+            self._answer([(case, thin) for case in cases])
         answered = [case for case in cases if case.full]
-        self._kill(answered)
+        self._kill(answered, thin)
         for case in answered:
             self._choose(case)
         shown = self._differences(cases)
@@ -213,8 +213,10 @@ class Batch:
 
     # --- mutants ---
 
-    def _kill(self, cases: list[PendingGold]) -> None:
-        """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
+    def _kill(self, cases: list[PendingGold], thin: Sequence[int]) -> None:
+        """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference. `thin` instances
+        go if they tell none apart.
+        """
         parts = ordered_parts(self.schema, self.profile)
         for case in cases:
             with charged_to(case):
@@ -228,6 +230,7 @@ class Batch:
             with charged_to(case):
                 self._prove(case)
         pursue(suspects, self.sandbox, len(self.files.made))
+        self._withdraw_idle([(case, thin) for case in cases])
         for number in range(self.budget.rounds):
             self._search(cases, number)
         for number in self.budget.apart:

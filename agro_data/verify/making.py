@@ -18,6 +18,8 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.answers import Gold
 from agro_data.verify.pool import Instance, write_instance
 
+FEW = 3  # rows of a parent in instances where none has children
+
 
 @dataclass
 class Files:
@@ -78,12 +80,29 @@ class Files:
 
     def sparse(self, share: float) -> int | None:
         """An instance with one row in this share of the tables: what does a query say that finds next to nothing?"""
+        rng = random.Random(seed_of(self.seed, "sparse", self._next_name()))
+        return self._only([table.name for table in self.schema.tables if rng.random() < share], 1)
+
+    def childless(self) -> list[int]:
+        """Instances with rows in parents alone: tables that refer to none, then those that refer to these, too."""
+        levels = self._levels()
+        made = [self._only([t for t, level in levels.items() if level <= n], FEW) for n in range(max(levels.values()))]
+        return [number for number in made if number is not None]
+
+    def _levels(self) -> dict[str, int]:
+        """How many references lead on from a table, one behind the other."""
+        levels = dict.fromkeys((table.name for table in self.schema.tables), 0)
+        for _ in levels:
+            for key in self.schema.foreign_keys:
+                if key.table != key.ref_table:
+                    levels[key.table] = min(max(levels[key.table], levels[key.ref_table] + 1), len(levels))
+        return levels
+
+    def _only(self, tables: Sequence[str], count: int) -> int | None:
         if self.full:
             return None
-        name = self._next_name()
-        rng = random.Random(seed_of(self.seed, "sparse", name))
-        rows = [PartialRow(table.name, {}) for table in self.schema.tables if rng.random() < share]
-        return self._composed(name, (), [Proposal("noise", "", tuple(rows))])
+        rows = [PartialRow(table, {}) for table in tables for _ in range(count)]
+        return self._composed(self._next_name(), (), [Proposal("noise", "", tuple(rows))])
 
     def _composed(self, name: str, golds: Sequence[Gold], proposals: Sequence[Proposal]) -> int | None:
         try:

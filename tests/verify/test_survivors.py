@@ -86,6 +86,11 @@ SURVIVED = [
         "the next key of an order, and a reference that its first row lacks",
         "SELECT name FROM nurse ORDER BY pay DESC, name LIMIT 1",
     ),
+    (
+        "the most of what there may be none of",
+        "SELECT d.name FROM doctor AS d JOIN visit AS v ON d.id = v.doctor_id GROUP BY d.id, d.name "
+        "ORDER BY COUNT(*) DESC LIMIT 1",
+    ),
     ("a share of nothing", "SELECT 100.0 * SUM(CASE WHEN pay > 99 THEN 1 ELSE 0 END) / COUNT(*) FROM doctor"),
 ]
 

@@ -24,6 +24,7 @@ from agro_data.verify.proofs.terms import (
 
 _NULL: Term = ("lit", "null", "")
 _ZERO: Term = ("lit", "number", "0")
+_ROWS: Term = ("agg", "count", False, None)
 _NUMBERS = ("integer NUMERIC", "real NUMERIC", "integer REAL", "real REAL")
 
 
@@ -43,10 +44,10 @@ def grouped(select: Select, known: Known, fired: set[str]) -> Select:
     closed = facts.closure(unlabelled)
     if _undetermined(select, facts, unlabelled):
         raise NotUnderstood("a column that the group does not determine")
-    childless = _childless(select, facts, closed)
-    if childless is not None:
+    rephrased = _childless(select, facts, closed) or _of_several(select, closed)
+    if rephrased is not None:
         fired.add("partners")
-        return childless
+        return rephrased
     select = _of_partners(select, facts, closed, fired)
     plain = [term for term in select.having if not any(part[0] == "agg" for part in local(term))]
     if plain:
@@ -80,12 +81,11 @@ def _of_known_size(select: Select, facts: Facts, fired: set[str]) -> Select:
     """Counts that are known: of rows where HAVING says there is one, of values of a column that makes the group."""
     if not select.group:
         return select
-    rows: Term = ("agg", "count", False, None)
     one: Term = ("lit", "number", "1")
-    sizes = [term for term in select.having if term[0] == "=" and rows in term[1:] and one in term[1:]]
+    sizes = [term for term in select.having if term[0] == "=" and _ROWS in term[1:] and one in term[1:]]
 
     def change(term: Term) -> Term | None:
-        if sizes and term == rows:
+        if sizes and term == _ROWS:
             return one
         if term[0] == "agg" and term[1] == "count" and term[2]:
             column = term[3]
@@ -120,6 +120,31 @@ def _childless(select: Select, facts: Facts, closed: Closure) -> Select | None:
     return None
 
 
+def _of_several(select: Select, closed: Closure) -> Select | None:
+    """LEFT JOIN as JOIN, in groups by the row that it is joined to, of which HAVING wants more than one: without a
+    partner there is one.
+    """
+    left = [source for source in select.sources if source.left]
+    if len(left) != 1 or not {source.alias for source in select.sources if not source.left} <= closed.whole:
+        return None
+    if not any(_refuses_one_row(term) for term in select.having):
+        return None
+    sources = tuple(replace(source, left=False, on=()) if source.left else source for source in select.sources)
+    return replace(select, sources=sources, where=conjuncts((*select.where, *left[0].on)))
+
+
+def _refuses_one_row(term: Term) -> bool:
+    """Whether a condition on groups counts rows, and fails where there is one."""
+    if term[0] not in COMPARED:
+        return False
+    sides = [1 if side == _ROWS else int(side[2]) if _is_whole(side) else None for side in term[1:]]
+    return _ROWS in term[1:] and None not in sides and not COMPARED[term[0]](*sides)
+
+
+def _is_whole(term: Term) -> bool:
+    return term[:2] == ("lit", "number") and str(term[2]).isdigit()
+
+
 def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str]) -> Select:
     """In HAVING, `COUNT(c) < 5` of a LEFT JOINed table as `COUNT(*) < 5`, in groups by the row that it is joined to.
 
@@ -131,7 +156,6 @@ def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str])
     alias = left[0].alias
     if any(column[1] == alias for column in columns_in(select.where)):
         return select
-    rows: Term = ("agg", "count", False, None)
 
     def change(term: Term) -> Term | None:
         if term[0] not in COMPARED:
@@ -140,14 +164,12 @@ def _of_partners(select: Select, facts: Facts, closed: Closure, fired: set[str])
         for place, counted in enumerate(sides):
             bound = sides[1 - place]
             plain = counted[0] == "agg" and counted[1:3] == ("count", False) and counted[3] is not None
-            if not plain or counted[3][0] != "col" or counted[3][1] != alias or bound[:2] != ("lit", "number"):
-                continue
-            if not str(bound[2]).isdigit():
+            if not plain or counted[3][0] != "col" or counted[3][1] != alias or not _is_whole(bound):
                 continue
             number = int(bound[2])
             none, one = (holds(n, number) if place == 0 else holds(number, n) for n in (0, 1))
             if none == one and facts.known_in_partners(counted[3]):
-                made = (rows, bound) if place == 0 else (bound, rows)
+                made = (_ROWS, bound) if place == 0 else (bound, _ROWS)
                 return (term[0], *(sorted(made, key=repr) if term[0] in ("=", "<>") else made))
         return None
 

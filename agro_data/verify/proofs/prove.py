@@ -19,7 +19,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `extreme` | no value lies beyond MAX or MIN over the table, or rows like its own; HAVING MIN(x) < 5 is WHERE x < 5 |
 | `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
-| `partners` | HAVING, by what a table is LEFT JOINed to: COUNT(c) < 5 is COUNT(*) < 5, = 0 is WHERE c IS NULL |
+| `partners` | HAVING over a LEFT JOIN: COUNT(c) < 5 is COUNT(*) < 5, = 0 is WHERE c IS NULL, > 1 makes it a JOIN |
 | `from_zero` | a count is never below 0: `COUNT(x) <= 0` is `= 0`; a mean is 0, above or below, as the sum is |
 | `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
 | `check` | what a CHECK lets a column hold: of `rating BETWEEN 1 AND 5`, `rating >= 5` is `rating = 5` |
