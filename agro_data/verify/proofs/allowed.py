@@ -38,6 +38,7 @@ _ORDERS: dict[str, frozenset[str]] = {
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{0,18})?|-?\.\d{1,18}")
 _LIKES = (("fn", "Like"), ("fn", "ILike"))
 _TURNED = {"<": ">", "=": "=", ">": "<"}
+_NUMBERS_AS_TEXT = ("integer TEXT", "real TEXT")  # of SQLite, which compares them as texts: '50' is below '6'
 
 Value = Fraction | str
 Truth = Callable[[Value | None], bool | None]
@@ -98,7 +99,7 @@ def within_checks(select: Select, known: Known, fired: set[str]) -> Select:
 def _values(terms: Sequence[Term], column: Term, known: Known) -> list[Term] | None:
     """What terms about a column say together, in the one form that says it; None where they are left as they are."""
     spec, checks = known.declared(column), known.checks_of(column)
-    if spec is None or not checks or spec.collation:
+    if spec is None or not checks or spec.collation or known.kind(column) in _NUMBERS_AS_TEXT:
         return None
     try:
         meanings = [_meaning(term, column, known.dialect) for term in terms]

@@ -157,3 +157,11 @@ def test_letter_case_counts_to_like_in_duckdb() -> None:
     pair = asked("state LIKE 'A'"), asked("state = 'a'")
     assert proved_equivalent(*pair, "sqlite", REVIEWS) == "check"
     assert proved_equivalent(*pair, "duckdb", REVIEWS) is None
+
+
+def test_numbers_that_are_kept_as_text_are_compared_as_text() -> None:
+    (review, item), pair = REVIEWS.tables, (asked("stars > 4"), asked("stars = 5"))
+    columns = tuple(replace(c, declared_type="TEXT") if c.name == "stars" else c for c in review.columns)
+    as_text = replace(REVIEWS, tables=(replace(review, columns=columns), item))
+    assert proved_equivalent(*pair, "sqlite", REVIEWS) == "check"
+    assert proved_equivalent(*pair, "sqlite", as_text) is None
