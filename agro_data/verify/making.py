@@ -11,6 +11,7 @@ from pathlib import Path
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.types import Cell, Database
 from agro_data.hashing import seed_of, stable_hash
+from agro_data.populate.dag import fill_order
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of
 from agro_data.populate.instances.proposal import Place
 from agro_data.populate.schema import PopulateError, Rows, Schema
@@ -18,7 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.answers import Gold
 from agro_data.verify.pool import Instance, write_instance
 
-FEW = 3  # rows of a parent in instances where none has children
+FEW = 3  # instances in which no parent has children, at most, and rows of each parent
 
 
 @dataclass
@@ -85,18 +86,14 @@ class Files:
 
     def childless(self) -> list[int]:
         """Instances with rows in parents alone: tables that refer to none, then those that refer to these, too."""
-        levels = self._levels()
-        made = [self._only([t for t, level in levels.items() if level <= n], FEW) for n in range(max(levels.values()))]
+        levels: dict[str, int] = {}  # how many references lead on from a table, one behind the other
+        for name in fill_order(self.schema).tables:
+            parents = [levels[key.ref_table] for key in self.schema.keys_of(name) if key.ref_table in levels]
+            levels[name] = max(parents, default=-1) + 1
+        names = [table.name for table in self.schema.tables]
+        deep = min(max(levels.values()), FEW)
+        made = [self._only([name for name in names if levels[name] <= n], FEW) for n in range(deep)]
         return [number for number in made if number is not None]
-
-    def _levels(self) -> dict[str, int]:
-        """How many references lead on from a table, one behind the other."""
-        levels = dict.fromkeys((table.name for table in self.schema.tables), 0)
-        for _ in levels:
-            for key in self.schema.foreign_keys:
-                if key.table != key.ref_table:
-                    levels[key.table] = min(max(levels[key.table], levels[key.ref_table] + 1), len(levels))
-        return levels
 
     def _only(self, tables: Sequence[str], count: int) -> int | None:
         if self.full:

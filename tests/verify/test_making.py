@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -60,3 +62,28 @@ def test_what_is_withdrawn_makes_room_and_its_number_is_not_given_again(files: F
     files.withdraw(0)
     assert not list(files.folder.glob("*.duckdb")) + list(files.scratch.glob("*.duckdb"))
     assert (files.own(gold, rows), files.kept, len({made.name for made in files.made})) == (1, [1], 2)
+
+
+def test_where_no_parent_has_children_a_circle_of_references_ends(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "firm.sqlite")) as con, con:
+        con.executescript("""
+            CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE team (id INTEGER PRIMARY KEY, city_id INTEGER REFERENCES city (id), head INTEGER REFERENCES
+                person (id));
+            CREATE TABLE person (id INTEGER PRIMARY KEY, team_id INTEGER NOT NULL REFERENCES team (id), boss INTEGER
+                REFERENCES person (id));
+            CREATE TABLE badge (id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team (id));
+        """)
+        con.executemany("INSERT INTO city VALUES (?, ?)", [(n, f"City {n}") for n in range(1, 6)])
+        con.executemany("INSERT INTO team VALUES (?, ?, ?)", [(n, n, n) for n in range(1, 6)])
+        con.executemany("INSERT INTO person VALUES (?, ?, ?)", [(n, n, 1) for n in range(1, 6)])
+        con.executemany("INSERT INTO badge VALUES (?, ?)", [(n, n) for n in range(1, 6)])
+    found = find_databases(tmp_path).databases[0]
+    profile = profile_database(found)
+    made = Files(found, profile, instance_schema(profile), tmp_path / "pool", tmp_path / "scratch", 1, "", None, None)
+    counts = []
+    for number in made.childless():
+        with closing(sqlite3.connect(made.made[number].database.path)) as con:
+            tables = ("city", "team", "badge")
+            counts.append([con.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in tables])
+    assert counts == [[3, 0, 0], [3, 3, 0]]
