@@ -61,16 +61,16 @@ class Batch:
                 self._found_own(cases[start : start + TOGETHER])
             self._answer([(case, sparse) for case in cases if not case.nothing])
             self._lend([case for case in cases if len(case.full) < self.budget.enough])
-            thin: list[int] = []
+            childless: list[int] = []
         else:
             self._found_shared(cases)
             self._answer([(case, range(len(self.files.made))) for case in cases])
         self._rescue([case for case in cases if not case.full], cases)
         if not self.budget.own:  # afterwards: an instance of next to nothing alone would certify little
-            thin = [*self._sparse((1.0,)), *self.files.childless()]
-            self._answer([(case, thin) for case in cases])
+            single, childless = self._sparse((1.0,)), self.files.childless()
+            self._answer([(case, [*single, *childless]) for case in cases])
         answered = [case for case in cases if case.full]
-        self._kill(answered, thin)
+        self._kill(answered, childless)
         for case in answered:
             self._choose(case)
         shown = self._differences(cases)
@@ -213,9 +213,9 @@ class Batch:
 
     # --- mutants ---
 
-    def _kill(self, cases: list[PendingGold], thin: Sequence[int]) -> None:
-        """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference. `thin` instances
-        go if they tell none apart.
+    def _kill(self, cases: list[PendingGold], childless: Sequence[int]) -> None:
+        """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference. Instances
+        without children go if they tell none apart.
         """
         parts = ordered_parts(self.schema, self.profile)
         for case in cases:
@@ -230,7 +230,7 @@ class Batch:
             with charged_to(case):
                 self._prove(case)
         pursue(suspects, self.sandbox, len(self.files.made))
-        self._withdraw_idle([(case, thin) for case in cases])
+        self._withdraw_idle([(case, childless) for case in cases])
         for number in range(self.budget.rounds):
             self._search(cases, number)
         for number in self.budget.apart:
