@@ -67,7 +67,7 @@ class Batch:
             self._answer([(case, range(len(self.files.made))) for case in cases])
         self._rescue([case for case in cases if not case.full], cases)
         if not self.budget.own:  # afterwards: an instance of next to nothing alone would certify little
-            single, childless = self._sparse((1.0,)), self.files.childless()
+            single, childless = self._sparse((1.0,)), self.files.childless() or self._sparse((0.3,))
             self._answer([(case, [*single, *childless]) for case in cases])
         answered = [case for case in cases if case.full]
         self._kill(answered, childless)
@@ -215,7 +215,7 @@ class Batch:
 
     def _kill(self, cases: list[PendingGold], childless: Sequence[int]) -> None:
         """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference. Instances
-        without children go if they tell none apart.
+        without children go if they tell none apart, but the first, on which a gold is seen to say nothing.
         """
         parts = ordered_parts(self.schema, self.profile)
         for case in cases:
@@ -230,7 +230,7 @@ class Batch:
             with charged_to(case):
                 self._prove(case)
         pursue(suspects, self.sandbox, len(self.files.made))
-        self._withdraw_idle([(case, childless) for case in cases])
+        self._withdraw_idle([(case, childless[1:]) for case in cases])
         for number in range(self.budget.rounds):
             self._search(cases, number)
         for number in self.budget.apart:
