@@ -213,9 +213,11 @@ DUCKDB = [
         "SELECT id FROM pet ORDER BY age DESC FETCH FIRST ROW ONLY",
     ),
     (
-        "SELECT id FROM pet WHERE hour(make_timestamp(2020, age, 1, 12, 0, 0) AT TIME ZONE 'Europe/Rome') = 10",
+        "SELECT id FROM pet WHERE hour(make_timestamp(2020, 1 + (age + 11) % 12, 1, 12, 0, 0) "
+        "AT TIME ZONE 'Europe/Rome') = 10",
         "SELECT id FROM pet WHERE age BETWEEN 4 AND 10",
-        "SELECT id FROM pet WHERE hour(make_timestamp(2020, age, 1, 12, 0, 0) AT TIME ZONE 'Europe/Rome') = 11",
+        "SELECT id FROM pet WHERE hour(make_timestamp(2020, 1 + (age + 11) % 12, 1, 12, 0, 0) "
+        "AT TIME ZONE 'Europe/Rome') = 11",
     ),
     (
         "SELECT city, kind, count(*) FROM pet GROUP BY ROLLUP (city, kind)",
