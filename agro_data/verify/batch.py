@@ -86,6 +86,11 @@ class Batch:
 
     # --- instances ---
 
+    @property
+    def _room(self) -> int:
+        """Files that may still be made, where golds share them."""
+        return self.budget.files - len(self.files.kept)
+
     def _sparse(self, shares: Sequence[float]) -> list[int]:
         return [number for share in shares if (number := self.files.sparse(share)) is not None]
 
@@ -126,7 +131,7 @@ class Batch:
         if not self.budget.own:
             proposed = {case.place: self._proposed(case) for case in lost}
             for _ in range(RESCUES):
-                room = (self.budget.files - len(self.files.kept)) * 2 // 3
+                room = self._room * 2 // 3
                 self._answer([(case, self._alone(case, proposed[case.place], 1)) for case in lost[:room]])
                 lost = [case for case in lost if len(case.full) < 2]
             lost = [case for case in lost if not case.full]
@@ -156,7 +161,7 @@ class Batch:
         """Further files for the golds named, a few golds each; their numbers."""
         first = len(self.files.made)
         wanted = [case for case in cases if proposals.get(case.place)]
-        room = max((self.budget.files - len(self.files.kept)) // 2, 1)
+        room = max(self._room // 2, 1)
         size = 1 if self.budget.own else max(self.budget.few, ceil(len(wanted) / room))
         for start in range(0, len(wanted), size):
             group = wanted[start : start + size]
@@ -285,7 +290,7 @@ class Batch:
             return
         waiting.sort(key=lambda case: case.killed)  # files are few: what may be lost comes first
         while waiting and not self.files.full:
-            size = max((self.budget.files - len(self.files.kept)) // APART, 1)
+            size = max(self._room // APART, 1)
             self._apart(waiting[:size], number)
             del waiting[:size]
 
