@@ -44,6 +44,8 @@ _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has
     show_default=True,
     help="Show `agro verify`'s findings; of several answers only those with the least grave ones vote.",
 )
+@options.style
+@options.budget
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
@@ -56,6 +58,8 @@ def ask_command(
     samples: int,
     names: bool | None,
     check: bool,
+    style: str | None,
+    budget: int,
     seed: int,
     models_root: Path,
     as_json: bool,
@@ -72,16 +76,19 @@ def ask_command(
     from agro_train.agents.opening import open_agent  # noqa: PLC0415 (so that --help is quick)
     from agro_train.asking import ask, find_database  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
+    from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
     from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415
+    from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     if not question.strip():
         raise ConfigError("the question is empty: say in words what the database is to be asked")
     for what, said in (("the question", question), ("--evidence", evidence or "")):
         if not is_utf8(said):
             raise ConfigError(f"{what} is not UTF-8: {said!r}; write it in a terminal that is")
+    prompt_format = prompt_format_named(style or COMPACT, budget)
     found, problems = find_database(database)
     cache = cache_folder(RunConfig())
-    agent = open_agent(model, models_root, cache, dtype="auto")
+    agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto")
     if names is None:
         names = isinstance(agent.sampler, RestrictedSampler)
     how = decoding_named(decoding, samples, names=names, checks=check)
@@ -89,6 +96,8 @@ def ask_command(
     reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
     print_json(reply.as_dict()) if as_json else _show(reply)
     tell([*problems, *reply.notes], "dim")
+    if reply.notes and agent.run is None:
+        tell([f"--budget shows it more than {budget:,} tokens of the schema"], "dim")
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
         if reply.last_turn:

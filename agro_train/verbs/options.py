@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from agro_train.programs.usual import SAMPLES, Kind
+from agro_train.programs.usual import SAMPLES, UNTRAINED_BUDGET, Kind
 
 decoding = click.option("--decoding", type=click.Choice(get_args(Kind)), default="greedy", show_default=True)
 samples = click.option(
@@ -15,4 +15,12 @@ samples = click.option(
     default=SAMPLES,
     show_default=True,
     help="Votes of `vote`, `adaptive` and `tree`.",
+)
+style = click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
+budget = click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=UNTRAINED_BUDGET,
+    show_default=True,
+    help="Tokens of a schema, for the same models.",
 )

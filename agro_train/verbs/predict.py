@@ -15,7 +15,7 @@ from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
 from agro_data.verbs.options import A_PATH
 from agro_data.verbs.writing import check_written
-from agro_train.programs.usual import BATCH, PROMPT_BUDGET, ROLLOUT_TOKENS, TURN_TOKENS, Engine
+from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
@@ -55,14 +55,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Instances that also judge answers: <db_id>/*.sqlite, built for the golds, or none.",
 )
-@click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
-@click.option(
-    "--budget",
-    type=click.IntRange(1),
-    default=PROMPT_BUDGET,
-    show_default=True,
-    help="Tokens of a schema, for the same models.",
-)
+@options.style
+@options.budget
 @click.option(
     "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."
 )

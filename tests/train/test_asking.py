@@ -18,6 +18,7 @@ from train.scripted import Scripted, agent, one_database, turn
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
+from agro_train.agents.agent import Agent
 from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
 from agro_train.questions import PromptFormat
@@ -208,10 +209,13 @@ def says(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """`agro ask` of a model that answers with this SQL, or `wrote` something else."""
     monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
 
-    def run_verb(sql: str = "", *flags: str, at: Path = database.path, budget: int = 2_000, wrote: str = "") -> Any:
+    def run_verb(sql: str = "", *flags: str, at: Path = database.path, wrote: str = "") -> Any:
         one = agent(Scripted(lambda *_: wrote or turn("solution", sql)))
-        one = replace(one, prompt_format=PromptFormat(budget=budget))
-        monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: one)
+
+        def opened(*_: object, prompt_format: PromptFormat, **__: object) -> Agent:
+            return replace(one, prompt_format=prompt_format)
+
+        monkeypatch.setattr("agro_train.agents.opening.open_agent", opened)
         return CliRunner().invoke(agro, ["ask", "--database", str(at), "--no-check", "Which?", *flags])
 
     return run_verb
@@ -244,8 +248,9 @@ def test_what_was_left_out_is_said(says: Callable[..., Any], tmp_path: Path) -> 
     done = says("SELECT name FROM people", at=folder)
     assert "odd.csv: cannot be read as a table" in done.stderr
     assert done.exit_code == 0
-    few = says("SELECT name FROM school", "--json", budget=32)
+    few = says("SELECT name FROM school", "--json", "--budget", "32")
     assert "more are not shown to it" in few.stderr
+    assert "--budget shows it more than 32 tokens" in few.stderr
     assert len(json.loads(few.stdout)["notes"]) == 1
 
 
