@@ -47,12 +47,12 @@ def check_writer(config: BuildConfig) -> dict[str, str]:
 
 
 def _check_model(name: str) -> None:
-    find_model(name)
     if find_spec("sentence_transformers") is None:
         raise ConfigError(
             f"embedding model {name} needs sentence-transformers: install agro-sql with the extra 'embed', "
             f"or use --embedding-model {STRUCTURAL}"
         )
+    find_model(name)
 
 
 def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str], list[str]]:
