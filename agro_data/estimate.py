@@ -21,7 +21,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.stages.certifying import FOLDER
 from agro_data.stages.shares import usable
-from agro_data.verify.pool import BYTES
+from agro_data.verify.certificates.pool import BYTES
 
 PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing
 FIRST = 24  # examples of the first probe

@@ -24,10 +24,10 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.read import open_version
 from agro_data.stages.certifying import BATCH
-from agro_data.verify.answers import Unreadable, digest_of, read_gold
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import LIMITS, Certificate
+from agro_data.verify.certificates.answers import Unreadable, digest_of, read_gold
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS, Certificate
 from bench.machine import cpu_seconds, description
 from bench.tables import show
 

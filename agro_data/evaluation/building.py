@@ -17,8 +17,8 @@ from agro_data.hashing import seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import LIMITS
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS
 from agro_data.work import write_json
 
 RECORD = "pool.json"

@@ -30,8 +30,8 @@ from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import DERIVED, Version
 from agro_data.stages.surrogates import surrogates
+from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
-from agro_data.verify.pool import LIMITS
 from agro_data.verify.replay import replay, replay_instances
 
 SOURCE = Limits(seconds=10.0, steps=STEPS)

@@ -23,10 +23,10 @@ from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_ag
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import Certificate
 from agro_data.verify.check import StatementVerdict, verify_statements
-from agro_data.verify.pool import Certificate
 
 Outcome = Literal["kept", "repaired", "broken"]
 Row = dict[str, Any]

@@ -3,7 +3,7 @@
 The checks that found a fault also test its repair: the new SQL must run, the fault must be gone, and there may be no
 finding that the old SQL did not have. Faults are repaired one at a time, until none with a repair is left. Ties come
 last, and only if asked for, since no question says which of equal rows it means. In the end each new SQL is certified
-on instances of its own (`verify.certificate`), and proofs are tested on them: SQL without a useless part must give the
+on instances of its own (`verify.certificates`), and proofs are tested on them: SQL without a useless part must give the
 old answer on every instance.
 """
 

@@ -14,8 +14,8 @@ from agro_data.hashing import seed_of, stable_hash
 from agro_data.pairs.finding import Certified, Checked, Finding, capital
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import INSTANCE_INDEX
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import Certificate
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import Certificate
 
 
 def certificates(

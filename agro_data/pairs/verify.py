@@ -25,8 +25,8 @@ from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
+from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
-from agro_data.verify.pool import LIMITS
 from agro_data.work import atomic_path
 
 # A gold is not at fault for being long.

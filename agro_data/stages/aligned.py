@@ -36,9 +36,9 @@ from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, reject
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.newcomers import Homes, Refusal, refusals
-from agro_data.verify.certificate import Certifier
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS, Certificate
 from agro_data.verify.execution import execute, failure
-from agro_data.verify.pool import LIMITS, Certificate
 from agro_data.work import Work
 
 STAGE = "alignment"

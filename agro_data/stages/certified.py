@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rejection, rows
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import Certificate, MutantFate
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import Certificate, MutantFate
 
 UNCERTIFIED: dict[str, Any] = {
     "instances": [],

@@ -21,9 +21,9 @@ from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.running import StageCounts
 from agro_data.stages.task import Task
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import LIMITS
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS
 from agro_data.work import Work
 
 FOLDER = "instances"  # below the work folder, one folder a database

@@ -31,9 +31,9 @@ from agro_data.stages.certifying import FOLDER, instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task
 from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import BYTES, FILES, LIMITS
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import BYTES, FILES, LIMITS
 from agro_data.work import Work
 
 CHOSEN = "chosen"  # below the work folder: the rows that the selection chose, before any is turned

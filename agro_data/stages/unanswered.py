@@ -24,10 +24,10 @@ from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.concealing import NotThere, conceal
 from agro_data.stages.certified import mutant_row
-from agro_data.verify.certificate import Certifier
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import Certificate
 from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.execution import execute
-from agro_data.verify.pool import Certificate
 
 Row = dict[str, Any]
 

@@ -76,7 +76,7 @@ def test_why_instances_could_not_be_made_is_told(folder: Path, monkeypatch: pyte
     def refuse(*_: object, **__: object) -> None:
         raise PopulateError("school: lesson: Conversion Error")
 
-    monkeypatch.setattr("agro_data.verify.making.write_instance", refuse)
+    monkeypatch.setattr("agro_data.verify.certificates.making.write_instance", refuse)
     make_school(folder / "school.sqlite")
     with pytest.raises(
         NotWritten, match=r"; the first of uncertifiable: .*; school: \d+ instances? could not be made: "

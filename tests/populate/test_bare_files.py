@@ -13,7 +13,7 @@ from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.populate.writer import write_duckdb
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.views import views_of
+from agro_data.verify.certificates.views import views_of
 
 ROWS: Rows = {
     "hub": {"code": ["a", "b"], "opened": ["2024-01-31", "2023-05-01"]},

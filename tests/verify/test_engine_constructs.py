@@ -22,8 +22,8 @@ from agro_data.sql.facts import sql_facts
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Schema, resolve
 from agro_data.synthesis.decomposition import steps_of
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.check import verify_statements
 from agro_data.verify.gate import check_statement
 from agro_data.verify.grade import Case, GoldResults, grade_many

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Result, Trial
-from agro_data.verify.answers import Gold
+from agro_data.verify.certificates.answers import Gold
+from agro_data.verify.certificates.pool import Instance
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import execute
 from agro_data.verify.mutants import Mutant
-from agro_data.verify.pool import Instance
 
 SLOW = 2  # instances on which a mutant may meet its limit before it is given up
 

@@ -15,8 +15,8 @@ from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.answers import read_gold
-from agro_data.verify.making import Files
+from agro_data.verify.certificates.answers import read_gold
+from agro_data.verify.certificates.making import Files
 
 UNSAID = " (the engine's words may quote a value and are not repeated)"
 

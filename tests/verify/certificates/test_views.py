@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from verify_shop import as_database
+from verify.verify_shop import as_database
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
@@ -18,10 +18,10 @@ from agro_data.evaluation.loaded import Prediction
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import COMPUTED, Certifier
-from agro_data.verify.pool import LIMITS
-from agro_data.verify.views import views_of, without_views
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import COMPUTED, Certifier
+from agro_data.verify.certificates.pool import LIMITS
+from agro_data.verify.certificates.views import views_of, without_views
 
 TABLES = (
     "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT)",

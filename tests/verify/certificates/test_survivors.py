@@ -14,9 +14,9 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.budget import Budget
-from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import LIMITS, Certificate
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS, Certificate
 
 CLINIC = """
 CREATE TABLE doctor (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, ward VARCHAR NOT NULL, pay INTEGER NOT NULL,

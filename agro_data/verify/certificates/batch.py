@@ -20,17 +20,17 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
-from agro_data.verify.answers import Answer, ask, doubt
-from agro_data.verify.budget import Budget
-from agro_data.verify.formulas import without_computed
-from agro_data.verify.kills import Suspect, both, difference, pursue
-from agro_data.verify.making import Files
+from agro_data.verify.certificates.answers import Answer, ask, doubt
+from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.formulas import without_computed
+from agro_data.verify.certificates.kills import Suspect, both, difference, pursue
+from agro_data.verify.certificates.making import Files
+from agro_data.verify.certificates.pending import PendingGold, charged_to
+from agro_data.verify.certificates.pool import Certificate, MutantFate, choose
+from agro_data.verify.certificates.views import View, without_views
 from agro_data.verify.mutants import mutants_of
 from agro_data.verify.ordering import order_is_open
-from agro_data.verify.pending import PendingGold, charged_to
-from agro_data.verify.pool import Certificate, MutantFate, choose
 from agro_data.verify.proofs import proved_equivalent
-from agro_data.verify.views import View, without_views
 
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
 RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones

@@ -20,13 +20,13 @@ from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.populate.instances import instance_schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.verify.answers import Gold, Unreadable, read_gold
-from agro_data.verify.batch import Batch, over_tables
-from agro_data.verify.budget import DEDICATED, Budget
-from agro_data.verify.making import Files
-from agro_data.verify.pending import PendingGold
-from agro_data.verify.pool import Certificate, Pool
-from agro_data.verify.views import View, views_of
+from agro_data.verify.certificates.answers import Gold, Unreadable, read_gold
+from agro_data.verify.certificates.batch import Batch, over_tables
+from agro_data.verify.certificates.budget import DEDICATED, Budget
+from agro_data.verify.certificates.making import Files
+from agro_data.verify.certificates.pending import PendingGold
+from agro_data.verify.certificates.pool import Certificate, Pool
+from agro_data.verify.certificates.views import View, views_of
 
 COMPUTED = "v"  # begins the names of instances on which views that compute are tables
 

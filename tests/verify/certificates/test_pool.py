@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.verify.pool import PER_GOLD, Certificate, MutantFate, choose
+from agro_data.verify.certificates.pool import PER_GOLD, Certificate, MutantFate, choose
 
 NAMES = [f"shop/{number:02d}.sqlite" for number in range(14)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agro_data.verify.pool import BYTES, FILES, PER_GOLD
+from agro_data.verify.certificates.pool import BYTES, FILES, PER_GOLD
 
 
 @dataclass(frozen=True)

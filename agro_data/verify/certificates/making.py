@@ -16,8 +16,8 @@ from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, f
 from agro_data.populate.instances.proposal import Place
 from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.verify.answers import Gold
-from agro_data.verify.pool import Instance, write_instance
+from agro_data.verify.certificates.answers import Gold
+from agro_data.verify.certificates.pool import Instance, write_instance
 
 FEW = 3  # instances in which no parent has children, at most, and rows of each parent
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import duckdb
 import pytest
-from verify_shop import as_database, shop
+from verify.verify_shop import as_database, shop
 
 from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.certifying import with_certificate
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.budget import DEDICATED, Budget
-from agro_data.verify.certificate import Certifier
+from agro_data.verify.certificates.budget import DEDICATED, Budget
+from agro_data.verify.certificates.certifier import Certifier
+from agro_data.verify.certificates.pool import LIMITS, PER_GOLD, Pool
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_data.verify.pool import LIMITS, PER_GOLD, Pool
 
 GOLDS = [
     "SELECT name FROM customer WHERE age > 30",
@@ -284,7 +284,7 @@ def test_a_full_disk_is_no_fault_of_the_golds(
         raise OSError(errno.ENOSPC, "no space")
 
     database = shop(tmp_path, "sqlite")
-    monkeypatch.setattr("agro_data.verify.making.write_instance", full)
+    monkeypatch.setattr("agro_data.verify.certificates.making.write_instance", full)
     with pytest.raises(OSError, match="no space"):
         Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, budget).certify(GOLDS[:1])
 
@@ -313,7 +313,7 @@ def test_a_fault_of_this_code_is_not_called_one_of_the_gold(
     def failing(*_: object, **__: object) -> None:
         raise ValueError("no name for a table\n  in line 2")
 
-    monkeypatch.setattr("agro_data.verify.batch.mutants_of", failing)
+    monkeypatch.setattr("agro_data.verify.certificates.batch.mutants_of", failing)
     (found,) = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", GOLDS[:1]).certificates
     assert (found.reason, found.detail) == ("unexamined", "it could not be examined: ValueError: no name for a table")
     (told,) = with_certificate([], found)

@@ -26,7 +26,7 @@ from agro_data.sql.from_items import take_brackets_off
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
-from agro_data.verify.answers import Unreadable, read_gold
+from agro_data.verify.certificates.answers import Unreadable, read_gold
 
 _COMPUTING = (exp.AggFunc, exp.Group, exp.Distinct, exp.Window, exp.SetOperation, exp.Subquery, exp.CTE, exp.Limit)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from agro_data.databases.errors import discreet_line
-from agro_data.verify.answers import Answer, Gold
-from agro_data.verify.kills import Suspect
+from agro_data.verify.certificates.answers import Answer, Gold
+from agro_data.verify.certificates.kills import Suspect
 
 
 @dataclass
