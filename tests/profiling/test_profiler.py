@@ -130,6 +130,22 @@ def test_numbers_refer_only_where_they_are_named_as_keys_are(tmp_path: Path) -> 
     assert keys == [("sold", ("item_number",), "goods")]
 
 
+def test_keys_of_a_few_letters_are_keys(tmp_path: Path) -> None:
+    """What `apid` counts is nothing: it is never summed, and routes start and end at airports."""
+    database = csv_database(
+        tmp_path / "flights",
+        airports=" ".join(["apid,name", *(f"{n},Port{n}" for n in range(1, 40))]),
+        airlines=" ".join(["alid,name", *(f"{n},Air{n}" for n in range(1, 9))]),
+        routes=" ".join(["alid,src_apid,dst_apid", *(f"{n % 8 + 1},{n % 39 + 1},{n % 7 + 1}" for n in range(200))]),
+    )
+    profile = profile_database(database)
+    assert {(key.columns, key.ref_table) for key in profile.foreign_keys} == {
+        (("alid",), "airlines"), (("src_apid",), "airports"), (("dst_apid",), "airports"),
+    }  # fmt: skip
+    assert len(Atlas(profile).edges) == 3
+    assert {c.role for t in profile.tables for c in t.columns if c.name.endswith("id")} == {"identifier"}
+
+
 def test_tables_without_any_key_between_them_are_told(tmp_path: Path) -> None:
     database = csv_database(tmp_path / "loose", cats="name,age Tom,3 Kit,4", mills="mill,year Red,1900 Blue,1910")
     [said] = profile_database(database).problems

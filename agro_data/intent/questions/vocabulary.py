@@ -15,7 +15,7 @@ WITHOUT_PLURAL = frozenset((
 
 # Singular although they end in -s.
 SINGULAR_IN_S = frozenset((
-    "access", "address", "aids", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",
+    "access", "address", "aids", "alias", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",
     "bus", "business", "campus", "canvas", "census", "chassis", "class", "congress", "consensus", "cross",
     "css", "data", "diagnosis", "distress", "dns", "economics", "express", "focus", "gas", "genus", "glass",
     "gps", "gross", "headquarters", "illness", "iris", "lens", "loss", "mass", "mathematics", "media",
