@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from agro_data.profiling.profile import ColumnProfile
@@ -19,15 +19,23 @@ _NOUNS = {
 }
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
+_KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
 
 
-def with_role(columns: Sequence[ColumnProfile], singular: str) -> tuple[ColumnProfile, ...]:
-    """The columns, phrases that are no nouns made into nouns where that makes no two equal."""
+def with_role(
+    columns: Sequence[ColumnProfile], singular: str, keys: Set[str] = frozenset()
+) -> tuple[ColumnProfile, ...]:
+    """The columns, phrases that are no nouns made into nouns where that makes no two equal.
+
+    Numbers of columns in `keys`, which refer to rows, are said to be IDs: a "supervisor ID" of 1.
+    """
     taken = {column.phrase for column in columns}
     result: list[ColumnProfile] = []
     for column in columns:
         phrase = column.phrase if column.named else _beside(column, taken) or _noun(column, singular)
+        if column.name in keys and column.role == "identifier" and column.kind == "integer" and not column.named:
+            phrase = phrase if phrase.rsplit(" ", 1)[-1].lower() in _KEYED else f"{phrase} ID"
         if phrase != column.phrase and phrase not in taken:
             taken.add(phrase)
             column = replace(column, phrase=phrase)  # noqa: PLW2901

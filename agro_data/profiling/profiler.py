@@ -355,7 +355,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
     columns = tuple(
         _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
     )
-    columns = with_role(columns, names.singular)
+    columns = with_role(columns, names.singular, frozenset(k.columns[0] for k in outgoing if len(k.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
     return TableProfile(
         name=table.name,

@@ -183,6 +183,9 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
         return "category" if grouping else "identifier"
     if last in _NAMING and not _repeats(statistics, 30):
         return "text"
+    if statistics.markers or statistics.separators:
+        # Nobody asks which rows have '21.864819999999998', and '9.5' would stand behind '10.5'.
+        return "other" if any("." in str(value) for value, _ in statistics.common) else "category"
     if statistics.kind == "text" and last in _NUMBERING and statistics.digits:
         return "category" if _repeats(statistics, 50) else "identifier"
     if not statistics.distinct:

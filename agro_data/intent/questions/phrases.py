@@ -284,7 +284,7 @@ def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -
 
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     voice = scene.voice
-    inner = Scene(predicate.query, scene.profile, voice, scene)
+    inner = Scene(predicate.query, scene.profile, voice, scene, scene.table(base))
     child = inner.grain
     said = subject(inner, child, plural=predicate.negated, nested=True)
     heavy = said not in (inner.one(child), inner.many(child))
@@ -382,15 +382,17 @@ def subject(
     return f"{head} {text}" if text else head
 
 
-def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = ()) -> list[Atom]:
-    """Conditions on a source and, through its joins, on its neighbours."""
+def atoms_on(
+    scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = (), inner: bool = False
+) -> list[Atom]:
+    """Conditions on a source and, through its joins, on its neighbours; `inner`: it is one of these itself."""
     parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
     atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
     seen = seen | {alias}
     for other, join, up in scene.neighbours(alias):
         if other in seen or other in scene.cte_of:
             continue
-        below = atoms_on(scene, other, seen, drop)
+        below = atoms_on(scene, other, seen, drop, inner=True)
         if scene.same(alias, other):
             atoms += below
             continue
@@ -398,7 +400,7 @@ def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ..
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
-        atoms.append(_relation(scene, join, other, below, up, bare=not atoms))
+        atoms.append(_relation(scene, join, other, below, up, bare=not atoms, inner=inner))
     return atoms
 
 
@@ -415,8 +417,8 @@ def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
     return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
 
 
-def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:
-    """The tie to a neighbour that meets conditions of its own."""
+def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, inner: bool) -> Atom:
+    """The tie to a neighbour that meets conditions of its own. `inner`: that of one neighbour, which has but one."""
     voice = scene.voice
     one = scene.one(other)
     single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
@@ -431,7 +433,7 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
-    theirs = f"the {single}" if unique else voice.pick(many, a_single)
+    theirs = f"the {single}" if unique else voice.pick(a_single if inner else many, a_single)
     if unique and voice.chance(APPOSED):
         theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
     belong, belongs = ("are in", "is in") if words.last_word(one).lower() in CONTAINERS else ("belong to", "belongs to")
@@ -445,6 +447,7 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
         link = "by" if made else voice.pick("in", "in", "of") if owner_ in CONTAINERS else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
+    its = theirs if unique else a_single
     return Atom(
-        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=bool(said) or not simple
+        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple
     )

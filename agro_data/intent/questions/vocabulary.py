@@ -13,6 +13,13 @@ WITHOUT_PLURAL = frozenset((
     "by", "in", "to", "from", "at", "on", "i", "me", "my", "mine", "it", "its", "he", "she", "him", "her", "his",
 ))
 
+# Names that say how rows may be: nothing can be counted by "actives".
+STATES = frozenset((
+    "active", "approved", "archived", "available", "cancelled", "closed", "completed", "current", "default",
+    "deleted", "disabled", "enabled", "hidden", "inactive", "inducted", "open", "private", "public", "published",
+    "valid", "verified", "visible",
+))
+
 # Singular although they end in -s.
 SINGULAR_IN_S = frozenset((
     "access", "address", "aids", "alias", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",

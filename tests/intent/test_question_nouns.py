@@ -1,0 +1,143 @@
+"""What rows are called that only link others, people in a part they play, and what a schema keeps for itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import islice
+
+import pytest
+from profiles_by_hand import column
+
+from agro_data.databases.catalog import find_databases
+from agro_data.intent.atlas import is_kept_of_row
+from agro_data.intent.choose import adds_up
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparison,
+    Exists,
+    Intent,
+    Join,
+    OrderKey,
+    Output,
+    Query,
+    Source,
+    Value,
+    walk,
+)
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+
+_SCHEMA = """
+    CREATE TABLE track (track_id INTEGER PRIMARY KEY, name TEXT NOT NULL, last_update TEXT NOT NULL);
+    CREATE TABLE playlist (playlist_id INTEGER PRIMARY KEY, name TEXT NOT NULL, active TEXT NOT NULL);
+    CREATE TABLE playlist_track (playlist_id INTEGER NOT NULL REFERENCES playlist, track_id INTEGER NOT NULL
+        REFERENCES track, last_update TEXT NOT NULL, PRIMARY KEY (playlist_id, track_id));
+    CREATE TABLE employee (employee_id INTEGER PRIMARY KEY, name TEXT NOT NULL, reports_to INTEGER REFERENCES employee);
+    CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, name TEXT NOT NULL,
+        support_rep_id INTEGER NOT NULL REFERENCES employee);
+    CREATE TABLE firm (firm_id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer, town TEXT);
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    path = tmp_path_factory.mktemp("store") / "store.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_SCHEMA)
+        for n in range(1, 41):
+            when = f"2024-01-{n % 28 + 1:02}"
+            connection.execute("INSERT INTO track VALUES (?, ?, ?)", (n, f"Song {n}", when))
+            connection.execute("INSERT INTO playlist VALUES (?, ?, ?)", (n, f"List {n}", "YNn"[n % 3]))
+            connection.execute("INSERT INTO employee VALUES (?, ?, ?)", (n, f"Ann {n}", n // 2 or None))
+            connection.execute("INSERT INTO customer VALUES (?, ?, ?)", (n, f"Bob {n}", n % 7 + 1))
+            connection.execute("INSERT INTO firm VALUES (?, ?, ?)", (n, n % 9 + 1, f"Town {n % 5}"))
+            for other in range(n % 6):
+                connection.execute("INSERT INTO playlist_track VALUES (?, ?, ?)", (other + 1, n, when))
+        connection.commit()
+    return profile_database(find_databases(path).databases[0])
+
+
+def said(query: Query, profile: DatabaseProfile) -> list[str]:
+    intent = Intent("store", "list", query, 7)
+    return [render_question(intent, profile, style, seed).text for style in STYLES for seed in range(6)]
+
+
+_TRACK, _LINK = Source("t", "track"), Source("p", "playlist_track")
+_JOIN = Join("p", "t", (("track_id", "track_id"),), "inner", "up")
+_COUNT, _NAME = Aggregate("count"), Output(Column("t", "name"))
+
+
+def test_a_track_has_playlists_and_no_playlist_tracks(store: DatabaseProfile) -> None:
+    many = Comparison(">", _COUNT, Value(4))
+    key = (Column("t", "track_id"),)
+    asked = Query((_LINK, _TRACK), (_NAME,), (_JOIN,), group_by=key, having=many)
+    body = Query((_LINK,), (Output(Value(1)),))
+    link = ((Column("t", "track_id"), Column("p", "track_id")),)
+    without = Query((_TRACK,), (_NAME,), where=Exists(body, link, negated=True))
+    for query in (asked, without):
+        assert all("playlist" in text and "playlist track" not in text for text in said(query, store))
+
+
+def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: DatabaseProfile) -> None:
+    """Of all tracks of that name; and what is asked of the link itself is no playlist's."""
+    song = Comparison("=", Column("t", "name"), Value("Song 5", ("track", "name")))
+    whole = Query((_LINK, _TRACK), (Output(_COUNT),), (_JOIN,), where=song)
+    late = Comparison(">", Column("p", "last_update"), Value("2024-01-09", ("playlist_track", "last_update")))
+    key = (Column("t", "track_id"),)
+    own = Query((_LINK, _TRACK), (_NAME, Output(_COUNT)), (_JOIN,), where=late, group_by=key)
+    for query in (whole, own):
+        assert all("playlist track" in text for text in said(query, store))
+
+
+def test_a_person_is_called_by_the_part_they_play(store: DatabaseProfile) -> None:
+    sources = (Source("c", "customer"), Source("e", "employee"))
+    join = Join("c", "e", (("support_rep_id", "employee_id"),), "inner", "up")
+    name = Output(Column("e", "name"))
+    shown = Query(sources, (Output(Column("c", "name")), name), (join,))
+    most = Query(
+        sources, (name,), (join,), group_by=(Column("e", "employee_id"),), order_by=(OrderKey(_COUNT, True),), limit=1
+    )
+    for query in (shown, most):
+        assert all("support rep" in text and "employee" not in text for text in said(query, store))
+
+
+def test_a_key_is_said_to_be_one(store: DatabaseProfile) -> None:
+    assert store.table("employee").column("reports_to").phrase == "supervisor ID"
+    two = Comparison("=", Column("e", "reports_to"), Value(2, ("employee", "reports_to")))
+    query = Query((Source("e", "employee"),), (Output(_COUNT),), where=two)
+    assert all("supervisor id" in text.lower() for text in said(query, store))
+
+
+def test_groups_by_a_state_have_a_noun(store: DatabaseProfile) -> None:
+    active = Column("l", "active")
+    query = Query((Source("l", "playlist"),), (Output(active), Output(_COUNT)), group_by=(active,))
+    assert all("active status" in text for text in said(query, store))
+
+
+def test_what_is_one_is_said_in_the_singular(store: DatabaseProfile) -> None:
+    """A firm has one customer, and the customer one support rep: "of a customer of support reps" has not."""
+    sources = (Source("f", "firm"), Source("c", "customer"), Source("e", "employee"))
+    joins = (
+        Join("f", "c", (("customer_id", "customer_id"),), "inner", "up"),
+        Join("c", "e", (("support_rep_id", "employee_id"),), "inner", "up"),
+    )
+    late = Comparison(">", Column("e", "reports_to"), Value(2, ("employee", "reports_to")))
+    query = Query(sources, (Output(Column("f", "town")),), joins, late)
+    texts = said(query, store)
+    assert not [text for text in texts if "support representatives" in text]
+
+
+def test_when_a_row_was_written_is_hardly_asked(store: DatabaseProfile) -> None:
+    drawn = list(islice(sample_intents(store, 3), 250))
+    asked = [i for i in drawn if any(isinstance(n, Column) and n.name == "last_update" for n in walk(i.query))]
+    assert len(asked) < 0.06 * len(drawn)
+    assert not is_kept_of_row(column("born", "date", "date", "birth date"))
+
+
+@pytest.mark.parametrize("phrase", ["unit price", "accuracy", "slot", "minimum happiness", "x", "damage factor"])
+def test_what_is_of_one_thing_is_not_summed(phrase: str) -> None:
+    assert not adds_up(column(phrase, "real", "measure", phrase))
