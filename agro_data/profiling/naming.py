@@ -76,7 +76,8 @@ class Names:
     words: list[str]
     columns: dict[str, list[str]]
     phrases: dict[str, str]
-    given: frozenset[str] = frozenset()  # columns that hints call otherwise than the rules, and "" for the table
+    given: Mapping[str, str] = field(default_factory=dict)  # what the rules call columns that hints call otherwise, and
+    # "" for the table
 
 
 def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints]) -> dict[str, Names]:
@@ -108,15 +109,16 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
             words=every[name],
             columns=full,
             phrases=_distinct_phrases(phrases, full),
-            given=_given(hint, usual[name]) if name in stated else frozenset(),
+            given=_given(hint, usual[name]) if name in stated else {},
         )
     return _settle(result)
 
 
-def _given(hint: Hints, usual: Names) -> frozenset[str]:
-    """The columns that are stated otherwise than the rules would name them, and "" for the table."""
-    columns = {column for column, phrase in hint.phrases.items() if phrase != usual.phrases.get(column)}
-    return frozenset(columns | ({""} if hint.noun and hint.noun != usual.singular else set()))
+def _given(hint: Hints, usual: Names) -> dict[str, str]:
+    """What the rules would call the columns that are stated otherwise, and the table ("")."""
+    columns = {column: usual.phrases[column] for column in hint.phrases if column in usual.phrases}
+    table = {"": usual.singular} if hint.noun and hint.noun != usual.singular else {}
+    return table | {column: phrase for column, phrase in columns.items() if phrase != hint.phrases[column]}
 
 
 def _settle(names: dict[str, Names]) -> dict[str, Names]:

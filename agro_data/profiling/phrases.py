@@ -19,6 +19,10 @@ _NOUNS = {
 }
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
+_NO_NAMES = {"address": "street"} | dict.fromkeys(
+    ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
+)
+_PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
 _KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
 
@@ -63,7 +67,11 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         sort = "time" if column.kind == "time" else column.role
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     if phrase == singular and column.role == "text" and column.kind == "text":
-        return "name"  # "the city of a city" is its name
+        return _NO_NAMES.get(phrase, "name")  # "the city of a city" is its name
+    if phrase == singular and column.role == "measure":
+        return "amount" if phrase in _PAID else "value"  # "the salary of a salary"
+    if column.role == "year" and phrase in ("year ID", "year key"):
+        return "year"
     if phrase == singular and column.role == "identifier" and column.kind in ("integer", "real"):
         return f"{phrase} number"
     if column.role == "year" and phrase in _DATED:

@@ -283,6 +283,21 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
         assert bool(across) == compared
 
 
+def test_names_of_two_kinds_are_not_set_against_each_other_for_a_few_that_are_equal() -> None:
+    """A move and an ability may be called the same; of versions and their groups many are."""
+
+    def names(first: int) -> ColumnProfile:
+        values = tuple((f"n{n}", 1) for n in range(first, first + 40))
+        return column("nombre", "text", "text", "name", distinct=40, unique=True, common=values)
+
+    for first, compared in ((30, True), (38, False)):
+        tables = (table("move", names(0), label="nombre"), table("ability", names(first), label="nombre"))
+        profile = DatabaseProfile("game", "sqlite", "0" * 64, tables)
+        found = [i.query for i in _drawn(profile, "set_operation", count=40)]
+        across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
+        assert bool(across) == compared
+
+
 def test_a_range_of_days_ends_after_it_begins_where_no_row_says_in_which_order() -> None:
     days = tuple(f"20{year:02}-05-05" for year in range(0, 22, 2))
     left = column("retired", "date", "date", "retirement date", distinct=20, date_format="iso", quantiles=days)

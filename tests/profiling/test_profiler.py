@@ -176,6 +176,31 @@ def test_numbers_that_are_no_quantities(tmp_path: Path) -> None:
     assert columns[0].phrase == "flight number"
 
 
+def test_what_is_called_as_its_table_or_in_two_words(tmp_path: Path) -> None:
+    """Whether there are differences is no sum of them; and a year that is a key of nothing is a year."""
+    rows = [f"{n % 2},{1990 + n % 30},{n * 100},Road{n}" for n in range(60)]
+    heads = "has_gender_differences,year_id,{0},note"
+    database = csv_database(
+        tmp_path / "mixed",
+        salary=" ".join([heads.format("salary"), *rows]),
+        address=" ".join(["address,city", *(f"Road{n},Town{n % 7}" for n in range(60))]),
+        note=" ".join(["note,stars", *(f"Fine{n},{n % 5}" for n in range(60))]),
+    )
+    profile = profile_database(database)
+    columns = profile.table("salary").columns
+    assert [(c.phrase, c.role) for c in columns[:3]] == [
+        ("has gender differences", "boolean"), ("year", "year"), ("amount", "measure"),
+    ]  # fmt: skip
+    assert [profile.table(t).columns[0].phrase for t in ("address", "note")] == ["street", "text"]
+
+
+def test_decimals_that_a_marker_makes_texts_are_shown_at_most(tmp_path: Path) -> None:
+    rows = [f"{'NA' if n % 9 == 0 else n / 4},{'NA' if n % 7 == 0 else n % 5},{n}" for n in range(60)]
+    profile = profile_database(csv_database(tmp_path / "air", weather=" ".join(["temp,stars,day", *rows])))
+    roles = {column.name: column.role for column in profile.table("weather").columns}
+    assert (roles["temp"], roles["stars"]) == ("other", "category")
+
+
 def test_a_day_beside_its_month_is_one_of_the_month(tmp_path: Path) -> None:
     """The day with the most flights would be one of the calendar, and the numbers pool those of all months."""
     rows = [f"{2012 + n % 3},{n % 12 + 1},{n % 28 + 1}" for n in range(100)]
