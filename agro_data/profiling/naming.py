@@ -362,7 +362,9 @@ def _flag(words: list[str]) -> list[str]:
 
 
 def _count_noun(words: list[str]) -> list[str]:
-    """ "number deaths" becomes "number of deaths"; "number in season" and "number" alone stay."""
+    """ "number deaths" and "count deaths" become "number of deaths"; "number in season" and "number" alone stay."""
+    if words[:1] == ["count"] and len(words) > 1 and singular_word(words[-1]) != words[-1]:
+        words = ["number", *words[1:]]
     if words[:1] != ["number"] or len(words) < 2 or words[1].isdigit():
         return words
     rest = words[2:] if words[1] == "of" else words[1:]

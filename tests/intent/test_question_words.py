@@ -124,3 +124,10 @@ def test_equal_meanings_of_two_codes_keep_the_code() -> None:
     assert say_value(Value("a", ("t", "c")), column, voice) == "open (a)"
     assert say_value(Value("c", ("t", "c")), column, voice) == "shut"
     assert voice.evidence == "state 'a' means open; state 'c' means shut"
+
+
+def test_persons_are_in_what_their_deeds_are_not() -> None:
+    assert words.is_in("player", "team")
+    assert words.is_in("songs", "playlist")
+    assert not words.is_in("goals", "away team")
+    assert not words.is_in("song", "singer")

@@ -86,6 +86,8 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("driver", "petowner", "pet owner"),
         ("people", "nameLast", "last name"),
         ("school", "name_full", "full name"),
+        ("tournament", "count_teams", "number of teams"),
+        ("visits", "count_total", "count total"),
         ("series", "teamIDloser", "loser team ID"),
         ("team_franchise", "franchName", "name"),
         ("country", "iso_code", "ISO code"),

@@ -23,7 +23,7 @@ from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DI
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value, say_values
-from agro_data.intent.questions.vocabulary import CONTAINERS, MAKERS, WORKS
+from agro_data.intent.questions.vocabulary import MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -436,7 +436,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     theirs = f"the {single}" if unique else voice.pick(a_single if inner else many, a_single)
     if unique and voice.chance(APPOSED):
         theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
-    belong, belongs = ("are in", "is in") if words.last_word(one).lower() in CONTAINERS else ("belong to", "belongs to")
+    within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
+    belong, belongs = ("are in", "is in") if within else ("belong to", "belongs to")
     after = ""
     if said:
         belong, belongs, whose = f"are {said}", f"is {said}", ""
@@ -445,7 +446,7 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     elif bare:
         owner_ = words.last_word(one).lower()
         made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
-        link = "by" if made else voice.pick("in", "in", "of") if owner_ in CONTAINERS else voice.pick(*_LINKS)
+        link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     its = theirs if unique else a_single
     return Atom(

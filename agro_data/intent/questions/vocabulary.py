@@ -71,6 +71,11 @@ CONTAINERS = frozenset((
     "zone",
 ))
 
+# Of these only persons are said to be in: a team's goals are not.
+BODIES = frozenset((
+    "club", "committee", "company", "firm", "institution", "organisation", "organization", "party", "squad", "team",
+))
+
 # The verbs for visitors of a house, a shop or a site: (the doers), what they do, and the participle of it.
 CLIENTS = frozenset((
     "author", "buyer", "client", "customer", "donor", "enquirer", "guest", "investor", "member", "passenger",

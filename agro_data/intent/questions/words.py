@@ -6,6 +6,8 @@ import re
 from functools import cache
 
 from agro_data.intent.questions.vocabulary import (
+    BODIES,
+    CONTAINERS,
     INVARIANT,
     IRREGULAR_PARTICIPLES,
     PEOPLE,
@@ -108,6 +110,12 @@ def number_word(value: int) -> str:
 def is_person(noun: str) -> bool:
     """Whether the noun takes "who"."""
     return singular(noun).lower().rsplit(" ", 1)[-1] in PEOPLE
+
+
+def is_in(content: str, container: str) -> bool:
+    """Whether rows of `content` are said to be in one of `container`: songs in a playlist, players in a team."""
+    last = last_word(container).lower()
+    return last in CONTAINERS and (last not in BODIES or is_person(content))
 
 
 def be(phrase: str) -> str:
