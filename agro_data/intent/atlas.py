@@ -179,6 +179,11 @@ class Atlas:
             )
         )
 
+    def kinds(self, table: str) -> tuple[ColumnProfile, ...]:
+        """The categories by which people group rows: flags only where there is no other."""
+        found = self.categories(table)
+        return tuple(c for c in found if c.role != "boolean") or found
+
     def _sole_label(self, table: str) -> tuple[str, ...]:
         return tuple(c.name for c in self.labels(table))
 

@@ -259,6 +259,13 @@ def test_groups_are_by_what_each_row_has_where_there_is_such_a_column() -> None:
     assert all("GROUP BY maker" in render_sql(intent, profile) for intent in found)
 
 
+def test_people_group_by_kinds_and_hardly_by_flags() -> None:
+    flag = column("active", "integer", "boolean", "active", distinct=2, common=((1, 30), (0, 10)))
+    found = [i.query for i in _drawn(_planes(_MAKER, flag), "group", "having", "superlative_group", count=60)]
+    assert found
+    assert all("active" not in str(q.group_by) for q in found if isinstance(q, Query))
+
+
 def test_lists_that_would_repeat_themselves_ask_for_what_is_different() -> None:
     few = [replace(_MAKER, name=name, phrase=name) for name in ("maker", "hall", "crew")]
     many = [replace(one, distinct=38, common=()) for one in few]
