@@ -298,6 +298,13 @@ def is_participle(word: str) -> bool:
     )
 
 
+@cache
+def is_adjective(word: str) -> bool:
+    """Whether `word` says how something is ("active", "hidden"), though it may be a noun as well."""
+    done = not word.endswith(("s", "ing")) and lemminflect.getLemma(word, upos="VERB") not in ((), (word,))
+    return done or "ADJ" in lemminflect.getAllLemmas(word)
+
+
 def noun_forms(words: list[str]) -> tuple[list[str], list[str]]:
     """(singular, plural) of a noun phrase given in either number.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from itertools import islice
@@ -13,6 +14,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.intent.atlas import is_kept_of_row
 from agro_data.intent.choose import adds_up
 from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.equality import stated
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.tree import (
     Aggregate,
@@ -39,6 +41,8 @@ _SCHEMA = """
     CREATE TABLE employee (employee_id INTEGER PRIMARY KEY, name TEXT NOT NULL, reports_to INTEGER REFERENCES employee);
     CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, name TEXT NOT NULL,
         support_rep_id INTEGER NOT NULL REFERENCES employee);
+    CREATE TABLE film (film_id INTEGER PRIMARY KEY, title TEXT NOT NULL, is_hidden INTEGER NOT NULL,
+        has_subtitles INTEGER NOT NULL, is_member TEXT NOT NULL);
     CREATE TABLE firm (firm_id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer, town TEXT);
 """
 
@@ -54,6 +58,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
             connection.execute("INSERT INTO playlist VALUES (?, ?, ?)", (n, f"List {n}", "YNn"[n % 3]))
             connection.execute("INSERT INTO employee VALUES (?, ?, ?)", (n, f"Ann {n}", n // 2 or None))
             connection.execute("INSERT INTO customer VALUES (?, ?, ?)", (n, f"Bob {n}", n % 7 + 1))
+            flags = (n % 2, n % 3 // 2, "YN"[n % 2])
+            connection.execute("INSERT INTO film VALUES (?, ?, ?, ?, ?)", (n, f"Film {n}", *flags))
             connection.execute("INSERT INTO firm VALUES (?, ?, ?)", (n, n % 9 + 1, f"Town {n % 5}"))
             for other in range(n % 6):
                 connection.execute("INSERT INTO playlist_track VALUES (?, ?, ?)", (other + 1, n, when))
@@ -116,6 +122,26 @@ def test_groups_by_a_state_have_a_noun(store: DatabaseProfile) -> None:
     active = Column("l", "active")
     query = Query((Source("l", "playlist"),), (Output(active), Output(_COUNT)), group_by=(active,))
     assert all("active status" in text for text in said(query, store))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "wanted"),
+    [("is_hidden", 1, "are hidden"), ("is_hidden", 0, "are not hidden"), ("has_subtitles", 1, "have subtitles"),
+     ("has_subtitles", 0, "do not have subtitles"), ("is_member", "N", "are not members")],
+)  # fmt: skip
+def test_what_a_flag_asks_is_said_as_its_answer(
+    flag: str, value: int | str, wanted: str, store: DatabaseProfile
+) -> None:
+    test = Comparison("=", Column("f", flag), Value(value, ("film", flag)))
+    texts = said(Query((Source("f", "film"),), (Output(_COUNT),), where=test), store)
+    assert all(re.search(rf"{wanted}\b", text) for text in texts)
+
+
+def test_what_a_flag_asks_in_a_noun_stays_a_flag() -> None:
+    """Nobody says that rows "are not main series"."""
+    for name, phrase in (("is_main_series", "main series flag"), ("is_remake", "remake flag"), ("active", "active")):
+        assert stated(column(name, "integer", "boolean", phrase), 0) is None
+    assert stated(column("is_hidden", "integer", "boolean", "hidden flag", null_share=0.1), 0) is None
 
 
 def test_what_is_one_is_said_in_the_singular(store: DatabaseProfile) -> None:

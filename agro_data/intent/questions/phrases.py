@@ -17,7 +17,7 @@ from agro_data.intent.questions.comparing import (
     missing,
     sort_of,
 )
-from agro_data.intent.questions.equality import by_meaning, called
+from agro_data.intent.questions.equality import by_meaning, called, stated
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
@@ -240,6 +240,9 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     equal = predicate.operator == "="
     if isinstance(right, Value):
         text = say_value(right, profile, voice)
+        own = profile is not None and equal and isinstance(left, Column) and scene.same(base, left.source)
+        if profile is not None and own and (state := stated(profile, right.value)) is not None:
+            return Atom(verb=state)
         name = called(scene, left, predicate, text) if isinstance(left, Column) else ""
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
         if name:
