@@ -139,7 +139,8 @@ def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
 _RATE_WORDS = """
 rate rates ratio percent percentage pct share age score rating rank height altitude elevation latitude longitude
 temperature index grade gpa speed average avg mean level position per year years discount humidity pressure visibility
-gust dew density angle accuracy factor chance probability odds minimum maximum min max slot sequence priority x y z
+gust dew density angle minute hour accuracy factor chance probability odds minimum maximum min max slot sequence
+priority x y z
 """
 _RATES = frozenset(_RATE_WORDS.split())
 

@@ -164,6 +164,6 @@ def test_when_a_row_was_written_is_hardly_asked(store: DatabaseProfile) -> None:
     assert not is_kept_of_row(column("born", "date", "date", "birth date"))
 
 
-@pytest.mark.parametrize("phrase", ["unit price", "accuracy", "slot", "minimum happiness", "x", "damage factor"])
+@pytest.mark.parametrize("phrase", ["unit price", "accuracy", "slot", "minimum happiness", "x", "minute stoppage"])
 def test_what_is_of_one_thing_is_not_summed(phrase: str) -> None:
     assert not adds_up(column(phrase, "real", "measure", phrase))
