@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -26,6 +27,7 @@ from agro_data.intent.tree import (
     OrderKey,
     Output,
     Query,
+    SetOperation,
     Source,
     Value,
     walk,
@@ -67,7 +69,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     return profile_database(find_databases(path).databases[0])
 
 
-def said(query: Query, profile: DatabaseProfile) -> list[str]:
+def said(query: Query | SetOperation, profile: DatabaseProfile) -> list[str]:
     intent = Intent("store", "list", query, 7)
     return [render_question(intent, profile, style, seed).text for style in STYLES for seed in range(6)]
 
@@ -86,6 +88,23 @@ def test_a_track_has_playlists_and_no_playlist_tracks(store: DatabaseProfile) ->
     without = Query((_TRACK,), (_NAME,), where=Exists(body, link, negated=True))
     for query in (asked, without):
         assert all("playlist" in text and "playlist track" not in text for text in said(query, store))
+
+
+def test_what_is_asked_of_the_other_end_is_asked_of_it_alone(store: DatabaseProfile) -> None:
+    """Of a track's playlists that are active, not of its playlist tracks of playlists that are."""
+    active = Comparison("=", Column("l", "active"), Value("Y", ("playlist", "active")))
+    up = Join("p", "l", (("playlist_id", "playlist_id"),), "inner", "up")
+    sources = (_LINK, Source("l", "playlist"))
+    link = ((Column("t", "track_id"), Column("p", "track_id")),)
+    body = Query(sources, (Output(Value(1)),), (up,), active)
+    without = Query((_TRACK,), (_NAME,), where=Exists(body, link, negated=True))
+    key = Output(Column("t", "track_id"))
+    left = Query((_LINK, _TRACK, Source("l", "playlist")), (key, _NAME), (_JOIN, up), active)
+    right = replace(left, where=replace(active, right=Value("N", ("playlist", "active"))))
+    for query in (without, SetOperation("intersect", left, right)):
+        texts = said(query, store)
+        assert all("playlist" in text and "playlist track" not in text for text in texts)
+        assert all(text.count("active status") >= 1 for text in texts)
 
 
 def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: DatabaseProfile) -> None:

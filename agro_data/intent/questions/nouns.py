@@ -76,9 +76,10 @@ class Scene:
     def same(self, base: str, alias: str) -> bool:
         """Whether a row of `alias` is the very thing that a row of `base` is: the person that a gymnast is.
 
-        So where a unique key leads from a noun of persons to "person", and the two have no column of one name.
+        So where a unique key leads from a noun of persons to "person", and the two have no column of one name; and of
+        what only links, called as the other thing (`_beyond`).
         """
-        if alias == base:
+        if alias == base or (base in self._beyond and self._is(alias, self._beyond[base].name)):
             return True
         child, parent = self.tables.get(base), self.tables.get(alias)
         if child is None or parent is None or parent.singular != "person" or not words.is_person(child.singular):
@@ -150,16 +151,23 @@ class Scene:
         So where each row of the other is met once: rows are grouped by the one, or asked for in a condition on it.
         """
         found: dict[str, TableProfile] = {}
-        said = {t.name for t in (*self.tables.values(), self.seen_from) if t is not None}
-        asked = {self.seen_from.name} if self.seen_from is not None else set()
+        near = {s.table for s in self.query.sources if self._grouped_by(s.alias)}
+        near |= {self.seen_from.name} if self.seen_from is not None else set()
         for alias, table in self.tables.items():
             ends = linked(self.profile, table) if table is not None else {}
-            grouped = {s.table for s in self.query.sources if self._grouped_by(s.alias)}
-            others = [name for name in ends if name not in said]
-            keys = {column for columns in ends.values() for column in columns}
-            if len(others) == 1 and not ends.keys().isdisjoint(asked | grouped) and self._columns_of(alias) <= keys:
-                found[alias] = self.profile.table(others[0])
+            far = ends.keys() - near
+            if len(far) != 1:
+                continue
+            [name] = far
+            joined = [other for other, _, up in self.neighbours(alias) if up and self._is(other, name)]
+            alone = len(joined) == sum(self._is(other, name) for other in self.tables)
+            if alone and self._columns_of(alias) <= {column for columns in ends.values() for column in columns}:
+                found[alias] = self.profile.table(name)
         return found
+
+    def _is(self, alias: str, name: str) -> bool:
+        table = self.tables.get(alias)
+        return table is not None and table.name == name
 
     def _grouped_by(self, alias: str) -> bool:
         """Whether each group of the query is one row of `alias`."""
