@@ -127,7 +127,7 @@ def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng:
         column = atlas.by_name[target[0]].column(target[1])
         seldom = 12 if is_kept_of_row(column) else 4 if column.role in _SELDOM else 1
         seldom *= 4 if target in atlas.named_references else 1  # the name of what it refers to is asked for instead
-        return uses[target] * seldom / prior.columns.get(".".join(target), 1.0)
+        return (uses[target] + is_kept_of_row(column)) * seldom / prior.columns.get(".".join(target), 1.0)
 
     least = min(behind(t) for t in atlas.targets)
     return rng.choice([t for t in atlas.targets if behind(t) == least])

@@ -176,6 +176,14 @@ def test_what_is_one_is_said_in_the_singular(store: DatabaseProfile) -> None:
     assert not [text for text in texts if "support representatives" in text]
 
 
+def test_of_a_parent_in_the_question_nothing_is_asked_by_its_key(store: DatabaseProfile) -> None:
+    """The share of each rep's customers who have rep 2 is all or nothing."""
+    for intent in islice(sample_intents(store, 5), 400):
+        for query in (node for node in walk(intent.query) if isinstance(node, Query) and node.group_by):
+            keys = {Column(j.left, name) for j in query.joins if j.direction == "up" for name, _ in j.columns}
+            assert keys.isdisjoint(n for n in walk(query.where) if isinstance(n, Column))
+
+
 def test_when_a_row_was_written_is_hardly_asked(store: DatabaseProfile) -> None:
     drawn = list(islice(sample_intents(store, 3), 250))
     asked = [i for i in drawn if any(isinstance(n, Column) and n.name == "last_update" for n in walk(i.query))]

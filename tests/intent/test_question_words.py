@@ -64,7 +64,14 @@ def test_a_plural_stays(one: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noun", "said"), [("age", "an age"), ("hours", "hours"), ("series", "series"), ("ID", "an ID")]
+    ("noun", "said"),
+    [
+        ("age", "an age"),
+        ("hours", "hours"),
+        ("series", "series"),
+        ("ID", "an ID"),
+        ("customer whose name starts with an A", "a customer whose name starts with an A"),
+    ],
 )
 def test_article(noun: str, said: str) -> None:
     assert words.article(noun) == said

@@ -30,7 +30,7 @@ def head(phrase: str) -> tuple[str, str]:
     "date of birth" -> ("date", " of birth"), "hours played" -> ("hours", " played"). A phrase that opens with a
     participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
     """
-    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
+    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|who|whose)(?= |$)|\()", phrase)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
     if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
