@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.styles import verb_for
 from agro_data.intent.questions.values import quoted, say_number, say_value
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
@@ -138,3 +139,8 @@ def test_persons_are_in_what_their_deeds_are_not() -> None:
     assert words.is_in("songs", "playlist")
     assert not words.is_in("goals", "away team")
     assert not words.is_in("song", "singer")
+
+
+def test_what_stands_before_as_well_as_takes_the_verb() -> None:
+    assert verb_for("the cities as well as the number of clients for each city") == "are"
+    assert verb_for("the city as well as the numbers of its clients") == "is"
