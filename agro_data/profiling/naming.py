@@ -307,8 +307,11 @@ def _in_context(word: str, following: str, table: list[str], others: list[list[s
     fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
     if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
         return _noun_of(word, table, others) or [word]
-    if len(word) >= 4 and not is_word(word):
-        return [next((noun for noun in table if noun.startswith(word)), word)]  # "franch" of a franchise
+    if len(word) >= 4 and not is_word(word):  # "franch" of a franchise, beside other things or none
+        for nouns in (table, [noun for words in others for noun in words]):
+            begun = {noun for noun in nouns if noun.startswith(word)}
+            if len(begun) == 1:
+                return list(begun)
     return [word]
 
 

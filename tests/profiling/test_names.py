@@ -133,6 +133,11 @@ def test_a_key_glued_to_a_few_letters_is_that_of_a_table() -> None:
     assert names["routes"].phrases == {"alid": "airline ID", "src_apid": "source airport ID", "covid": "covid"}
 
 
+def test_a_beginning_of_a_word_is_that_of_a_table_in_all_tables() -> None:
+    names = name_database({"TeamsFranchises": ("franchID",), "Teams": ("franchID", "teamID")}, {})
+    assert [names[table].columns["franchID"] for table in names] == [["franchise", "id"], ["franchise", "id"]]
+
+
 def test_what_a_table_is_called_is_no_abbreviation() -> None:
     names = name_database({"stats": ("id",), "player_stats": ("base_stat", "stat_id"), "checks": ("stat_cd",)}, {})
     assert names["player_stats"].phrases == {"base_stat": "base stat", "stat_id": "stat ID"}
