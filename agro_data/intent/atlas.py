@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from agro_data.intent.questions.nouns import key_phrase, key_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 
 CONFIDENT = 0.8  # an inferred foreign key below this is not joined along
+_WRITTEN = re.compile(r"\b(?:updated?|modified|modification|inserted|loaded|ingested|synced|refreshed)\b")
 FEW = 60  # a text column of at most this many values can group rows
 Row = dict[str, Cell]
 
@@ -151,8 +153,8 @@ class Atlas:
         )
 
     def dates(self, table: str) -> tuple[ColumnProfile, ...]:
-        """Dates on which the engine's date functions work."""
-        return tuple(c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1)
+        """Dates of things on which the engine's date functions work."""
+        return tuple(c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1 and not is_kept_of_row(c))
 
     def ordered(self, table: str) -> tuple[ColumnProfile, ...]:
         """Columns whose order means something: quantities, years, dates."""
@@ -176,6 +178,11 @@ class Atlas:
                 or (c.role == "text" and c.distinct <= min(FEW, rows * 0.7) and c.name not in self._sole_label(table))
             )
         )
+
+    def kinds(self, table: str) -> tuple[ColumnProfile, ...]:
+        """The categories by which people group rows: flags only where there is no other."""
+        found = self.categories(table)
+        return tuple(c for c in found if c.role != "boolean") or found
 
     def _sole_label(self, table: str) -> tuple[str, ...]:
         return tuple(c.name for c in self.labels(table))
@@ -248,6 +255,11 @@ def is_number(column: ColumnProfile) -> bool:
 def is_iso_date(column: ColumnProfile) -> bool:
     """Whether the engine's date functions read the values, and their order is that of time: 'May 1' is no such text."""
     return column.role == "date" and column.date_format == "iso"
+
+
+def is_kept_of_row(column: ColumnProfile) -> bool:
+    """Whether a date says when the row was written, not when something was: people ask for it hardly ever."""
+    return column.role == "date" and _WRITTEN.search(column.phrase.lower()) is not None
 
 
 def has_order(column: ColumnProfile) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from agro_data.intent.atlas import Row, extreme_is_tied, has_blanks, has_order, near_unique
+from agro_data.intent.atlas import Row, extreme_is_tied, has_blanks, has_order, is_kept_of_row, near_unique
 from agro_data.intent.holds import holds
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
@@ -51,7 +51,8 @@ def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -
     pool: list[Column] = []
     weights: list[float] = []
     for column in frame.atlas.columns(table.name):
-        if Column(alias, column.name) in taken or column.kind == "blob":
+        target = scene.target == (table.name, column.name)
+        if Column(alias, column.name) in taken or column.kind == "blob" or (is_kept_of_row(column) and not target):
             continue
         weight = scene.prior.shown_roles[column.role]
         if frame.atlas.is_reference(table.name, column.name):
@@ -62,7 +63,7 @@ def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -
             weight *= 0.1
         if column.distinct < 2:
             weight *= 0.1
-        if scene.target == (table.name, column.name):
+        if target:
             weight *= 200
         pool.append(Column(alias, column.name))
         weights.append(weight)
@@ -138,15 +139,17 @@ def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
 _RATE_WORDS = """
 rate rates ratio percent percentage pct share age score rating rank height altitude elevation latitude longitude
 temperature index grade gpa speed average avg mean level position per year years discount humidity pressure visibility
-gust dew density angle
+gust dew density angle minute hour accuracy factor chance probability odds minimum maximum min max slot sequence
+priority x y z
 """
 _RATES = frozenset(_RATE_WORDS.split())
 
 
 def adds_up(column: ColumnProfile) -> bool:
-    """Whether a sum over rows means something: not for rates, ages, scores, places and the like."""
-    words = f"{column.phrase} {column.name.replace('_', ' ')}".lower().split()
-    return column.role == "measure" and not any(word in _RATES for word in words)
+    """Whether a sum over rows means something: not for rates, ages, scores, places, unit prices and the like."""
+    words = set(f"{column.phrase} {column.name.replace('_', ' ')}".lower().split())
+    for_each = "unit" in words and not words.isdisjoint({"price", "cost"})  # of one, however many there are
+    return column.role == "measure" and words.isdisjoint(_RATES) and not for_each
 
 
 def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression]) -> bool:

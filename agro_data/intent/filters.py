@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence, Set
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import is_iso_date, is_number, sayable
+from agro_data.intent.atlas import is_iso_date, is_kept_of_row, is_number, sayable
 from agro_data.intent.holds import cuts, holds
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
@@ -69,18 +69,21 @@ def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bo
     """The columns of `aliases` that something can be asked of, and how often it is."""
     scene = frame.scene
     pool: list[tuple[Column, float]] = []
+    # A key that is joined along is that of a parent in the question, which is asked of by its name.
+    joined = {Column(j.left, name) for j in frame.joins if j.direction == "up" for name, _ in j.columns}
     for alias in aliases:
         table = frame.table(alias)
         for profile in frame.atlas.columns(table.name):
             column = Column(alias, profile.name)
-            if column in taken or (profile.distinct < 2 and profile.null_share == 0):
+            if column in taken | joined or (profile.distinct < 2 and profile.null_share == 0):
                 continue
-            if broad and _singles_out(table, profile):
+            target = scene.target == (table.name, profile.name)
+            if (broad and _singles_out(table, profile)) or (is_kept_of_row(profile) and not target):
                 continue
             weight = scene.prior.filter_roles[profile.role]
             if frame.atlas.is_reference(table.name, profile.name):
                 weight = min(weight, 0.05)
-            if scene.target == (table.name, profile.name):
+            if target:
                 weight *= 50
             pool.append((column, weight))
     return pool

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from random import Random
 
-from agro_data.intent.atlas import Atlas, has_blanks
+from agro_data.intent.atlas import Atlas, has_blanks, is_kept_of_row
 from agro_data.intent.choose import fixed, repeats
 from agro_data.intent.filters import conditions
 from agro_data.intent.plausibility import plausibility
@@ -124,9 +124,10 @@ def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng:
     """The column that is furthest behind its share; people ask for codes and long texts less."""
 
     def behind(target: tuple[str, str]) -> float:
-        seldom = 4 if atlas.by_name[target[0]].column(target[1]).role in _SELDOM else 1
+        column = atlas.by_name[target[0]].column(target[1])
+        seldom = 12 if is_kept_of_row(column) else 4 if column.role in _SELDOM else 1
         seldom *= 4 if target in atlas.named_references else 1  # the name of what it refers to is asked for instead
-        return uses[target] * seldom / prior.columns.get(".".join(target), 1.0)
+        return (uses[target] + is_kept_of_row(column)) * seldom / prior.columns.get(".".join(target), 1.0)
 
     least = min(behind(t) for t in atlas.targets)
     return rng.choice([t for t in atlas.targets if behind(t) == least])

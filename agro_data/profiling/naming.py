@@ -19,6 +19,8 @@ from agro_data.profiling.words import (
     lexicon,
     meant_beside,
     noun_forms,
+    pieces_of,
+    reads_as_english,
     singular_word,
     spell,
     split_identifier,
@@ -45,6 +47,8 @@ _UNITS_BEHIND = {
     "bytes": _STORED, "kb": _STORED, "mb": _STORED, "gb": _STORED, "tb": _STORED,
 }  # fmt: skip
 _NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
+_KINDS_OF_NAME = word_set("first last middle given full short long maiden family common official scientific")
+_SIDES = word_set("home away winner loser source target from to old new first second buyer seller sender receiver")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
@@ -72,7 +76,8 @@ class Names:
     words: list[str]
     columns: dict[str, list[str]]
     phrases: dict[str, str]
-    given: frozenset[str] = frozenset()  # columns that hints call otherwise than the rules, and "" for the table
+    given: Mapping[str, str] = field(default_factory=dict)  # what the rules call columns that hints call otherwise, and
+    # "" for the table
 
 
 def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints]) -> dict[str, Names]:
@@ -90,23 +95,30 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
         around = frozenset(word for column in columns for word in split_identifier(column))
         full = {column: _column_words(column, hint, every[name], others, around) for column in columns}
         phrases = _phrases(full, every[name], plural, others, hint.key)
+        aloud = all(column.isupper() for column in columns)
+        phrases = {
+            column: column if _is_mark(column) else _in_capitals(phrase, column, aloud)
+            for column, phrase in phrases.items()
+        }
         phrases.update({column: phrase for column, phrase in hint.phrases.items() if column in full})
-        singular = hint.noun or spell(single)
+        called, many = (_in_capitals(spell(form), name, name.isupper()) for form in (single, plural))
+        singular = hint.noun or called
         result[name] = Names(
             singular=singular,
-            plural=hint.plural or (spell(noun_forms(hint.noun.split())[1]) if hint.noun else spell(plural)),
+            plural=hint.plural or (spell(noun_forms(hint.noun.split())[1]) if hint.noun else many),
             words=every[name],
             columns=full,
             phrases=_distinct_phrases(phrases, full),
-            given=_given(hint, usual[name]) if name in stated else frozenset(),
+            given=_given(hint, usual[name]) if name in stated else {},
         )
     return _settle(result)
 
 
-def _given(hint: Hints, usual: Names) -> frozenset[str]:
-    """The columns that are stated otherwise than the rules would name them, and "" for the table."""
-    columns = {column for column, phrase in hint.phrases.items() if phrase != usual.phrases.get(column)}
-    return frozenset(columns | ({""} if hint.noun and hint.noun != usual.singular else set()))
+def _given(hint: Hints, usual: Names) -> dict[str, str]:
+    """What the rules would call the columns that are stated otherwise, and the table ("")."""
+    columns = {column: usual.phrases[column] for column in hint.phrases if column in usual.phrases}
+    table = {"": usual.singular} if hint.noun and hint.noun != usual.singular else {}
+    return table | {column: phrase for column, phrase in columns.items() if phrase != hint.phrases[column]}
 
 
 def _settle(names: dict[str, Names]) -> dict[str, Names]:
@@ -131,7 +143,9 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     raw = split_identifier(name)
     core = list(words)
     known = lexicon()
-    while len(core) > 1 and (core[0] in known.prefixes or core[0] == "all") and (raw[:1] != [name]):
+    several = any(singular_word(word) != word for word in core[-1:])
+    prefixes = known.prefixes | ({"all"} if several else set())  # "all stars"; but an "all star" is one
+    while len(core) > 1 and core[0] in prefixes and raw[:1] != [name]:
         if core[1][:1].isdigit() and (len(core[0]) == 1 or not any(word.isalpha() for word in core[1:])):
             break  # "T001" is a name of its own, and no "001"; "tbl_2024_orders" are the orders of a year
         core = core[1:]
@@ -191,10 +205,11 @@ def _column_words(
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
         resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))
-    expanded = expand(resolved) or [column.strip().lower() or _UNNAMED]
+    nouns = frozenset(word for noun in (table, *others) for word in noun)  # a "stat" of "stats" is no status
+    expanded = expand(resolved, nouns) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
-    return _moment(_unit(_payment(_count_noun(_gender(expanded)))))
+    return _moment(_unit(_payment(_count_noun(_gender(_kind_first(expanded))))))
 
 
 def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
@@ -227,6 +242,13 @@ def _moment(words: list[str]) -> list[str]:
     nouns = {"at": "time", "on": "date"}
     placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
     return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
+
+
+def _kind_first(words: list[str]) -> list[str]:
+    """ "name last" as "last name", "team id loser" as "loser team id"."""
+    if len(words) == 2 and words[0] == "name" and words[1] in _KINDS_OF_NAME:
+        return words[::-1]
+    return [words[-1], *words[:-1]] if len(words) > 2 and words[-2] == "id" and words[-1] in _SIDES else words
 
 
 def _payment(words: list[str]) -> list[str]:
@@ -280,12 +302,25 @@ def _in_context(word: str, following: str, table: list[str], others: list[list[s
     if glued and is_key and len(word) <= 4 and glued[2] in ("id", "no") and _abbreviates(glued[1], table):
         return [*table, glued[2]]
     if glued and not is_word(word):
-        noun = _noun_of(glued[1], table, others)
+        noun = _noun_of(glued[1], table, others) or (_key_of(glued[1], table, others) if glued[2] == "id" else [])
         return [*noun, glued[2]] if noun else [word]
     fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
     if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
         return _noun_of(word, table, others) or [word]
+    if len(word) >= 4 and not is_word(word):  # "franch" of a franchise, beside other things or none
+        for nouns in (table, [noun for words in others for noun in words]):
+            begun = {noun for noun in nouns if noun.startswith(word)}
+            if len(begun) == 1:
+                return list(begun)
     return [word]
+
+
+def _key_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
+    """The one noun of which "ap" of "apid" has the first letter and another: "airport"."""
+    fits = [
+        words for words in (table, *others) if words[0].startswith(fragment[0]) and _within(fragment, "".join(words))
+    ]
+    return fits[0] if len(fits) == 1 and 2 <= len(fragment) <= 3 else []
 
 
 def _noun_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
@@ -330,7 +365,9 @@ def _flag(words: list[str]) -> list[str]:
 
 
 def _count_noun(words: list[str]) -> list[str]:
-    """ "number deaths" becomes "number of deaths"; "number in season" and "number" alone stay."""
+    """ "number deaths" and "count deaths" become "number of deaths"; "number in season" and "number" alone stay."""
+    if words[:1] == ["count"] and len(words) > 1 and singular_word(words[-1]) != words[-1]:
+        words = ["number", *words[1:]]
     if words[:1] != ["number"] or len(words) < 2 or words[1].isdigit():
         return words
     rest = words[2:] if words[1] == "of" else words[1:]
@@ -386,6 +423,32 @@ def _singular_before_key(words: list[str], nouns: list[list[str]]) -> list[str]:
         return words
     candidate = [*words[:-2], singular_word(words[-2]), words[-1]]
     return candidate if any(starts_with(candidate, noun) and candidate[:-1] == noun for noun in nouns) else words
+
+
+def _in_capitals(phrase: str, identifier: str, aloud: bool) -> str:
+    """The phrase with the abbreviations that the identifier has in capitals ("GIDP", "WC win").
+
+    Where all is in capitals (`aloud`, or each of several words), those are the words that are none.
+    """
+    pieces = pieces_of(identifier)
+    aloud = aloud or (len(pieces) > 1 and identifier.isupper())
+    kept = {
+        piece.lower(): piece
+        for piece in pieces
+        if piece.isupper() and len(piece) <= 5 and _is_short_for(piece.lower(), aloud, alone=len(pieces) == 1)
+    }
+    return " ".join(kept.get(word, word) for word in phrase.split(" "))
+
+
+def _is_mark(identifier: str) -> bool:
+    """Whether a name is a digit or two and capitals, said as it is: "2B"."""
+    return len(identifier) <= 3 and identifier.isupper() and identifier.isalnum() and not identifier.isalpha()
+
+
+def _is_short_for(piece: str, aloud: bool, *, alone: bool) -> bool:
+    """Whether letters stand for words: "gidp"; one or two of them even where they are a word ("so")."""
+    few = len(piece) == 2 or (len(piece) == 1 and alone)
+    return (few and not aloud) or (len(piece) > 1 and not reads_as_english(piece))
 
 
 def _distinct_phrases(phrases: Mapping[str, str], full: Mapping[str, list[str]]) -> dict[str, str]:

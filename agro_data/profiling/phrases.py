@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from agro_data.profiling.profile import ColumnProfile
@@ -19,15 +19,27 @@ _NOUNS = {
 }
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
+_NO_NAMES = {"address": "street"} | dict.fromkeys(
+    ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
+)
+_PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
+_KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
 
 
-def with_role(columns: Sequence[ColumnProfile], singular: str) -> tuple[ColumnProfile, ...]:
-    """The columns, phrases that are no nouns made into nouns where that makes no two equal."""
+def with_role(
+    columns: Sequence[ColumnProfile], singular: str, keys: Set[str] = frozenset()
+) -> tuple[ColumnProfile, ...]:
+    """The columns, phrases that are no nouns made into nouns where that makes no two equal.
+
+    Numbers of columns in `keys`, which refer to rows, are said to be IDs: a "supervisor ID" of 1.
+    """
     taken = {column.phrase for column in columns}
     result: list[ColumnProfile] = []
     for column in columns:
         phrase = column.phrase if column.named else _beside(column, taken) or _noun(column, singular)
+        if column.name in keys and column.role == "identifier" and column.kind == "integer" and not column.named:
+            phrase = phrase if phrase.rsplit(" ", 1)[-1].lower() in _KEYED else f"{phrase} ID"
         if phrase != column.phrase and phrase not in taken:
             taken.add(phrase)
             column = replace(column, phrase=phrase)  # noqa: PLW2901
@@ -55,7 +67,11 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         sort = "time" if column.kind == "time" else column.role
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     if phrase == singular and column.role == "text" and column.kind == "text":
-        return "name"  # "the city of a city" is its name
+        return _NO_NAMES.get(phrase, "name")  # "the city of a city" is its name
+    if phrase == singular and column.role == "measure":
+        return "amount" if phrase in _PAID else "value"  # "the salary of a salary"
+    if column.role == "year" and phrase in ("year ID", "year key"):
+        return "year"
     if phrase == singular and column.role == "identifier" and column.kind in ("integer", "real"):
         return f"{phrase} number"
     if column.role == "year" and phrase in _DATED:

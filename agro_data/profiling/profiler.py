@@ -355,7 +355,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
     columns = tuple(
         _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
     )
-    columns = with_role(columns, names.singular)
+    columns = _called(columns, names, frozenset(key.columns[0] for key in outgoing if len(key.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
     return TableProfile(
         name=table.name,
@@ -379,6 +379,14 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         null_rules=read.null_rules,
         described=known.described,
     )
+
+
+def _called(columns: tuple[ColumnProfile, ...], names: Names, keys: frozenset[str]) -> tuple[ColumnProfile, ...]:
+    """The columns with phrases that fit their roles; what a person states as the rules would have it is no name."""
+    said = with_role(columns, names.singular, keys)
+    plain = [replace(c, phrase=names.given.get(c.name, c.phrase), named=False) for c in columns]
+    ruled = with_role(plain, names.singular, keys)
+    return tuple(replace(c, named=c.named and c.phrase != r.phrase) for c, r in zip(said, ruled, strict=True))
 
 
 def _kept_checks(read: TableRead) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ _YES_NO = tuple(
         ("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("0", "1"), ("on", "off"), ("good", "bad"),
     )
 )  # fmt: skip
+_YEAR_KEYS = (["year", "id"], ["year", "key"])
+_ASKING = word_set("is has")
 _IDENTIFYING = word_set(
     "id ids code codes phone telephone mobile fax zip postcode postal ssn isbn issn iban sku ean upc vin uuid guid key "
     "email mail url uri website password login hash token index serial barcode ip icao iata imdb cik extension"
@@ -114,6 +116,8 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
     quantity = not _QUANTITY.isdisjoint(words)
     if _is_count(words, last):
         return "measure"
+    if words in _YEAR_KEYS and statistics.years and not place.refers:
+        return "year"
     if place.refers or (place.sole_key and not statistics.years) or _identifies(words):
         return "identifier"
     if _is_year(words, last, statistics, quantity):
@@ -183,6 +187,9 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
         return "category" if grouping else "identifier"
     if last in _NAMING and not _repeats(statistics, 30):
         return "text"
+    if statistics.markers or statistics.separators:
+        # Nobody asks which rows have '21.864819999999998', and '9.5' would stand behind '10.5'.
+        return "other" if any("." in str(value) for value, _ in statistics.common) else "category"
     if statistics.kind == "text" and last in _NUMBERING and statistics.digits:
         return "category" if _repeats(statistics, 50) else "identifier"
     if not statistics.distinct:
@@ -226,7 +233,7 @@ def _repeats(statistics: Statistics, most: int) -> bool:
 def _two_valued(words: list[str], statistics: Statistics) -> bool:
     if not 1 <= statistics.distinct <= 2 or statistics.filled < 2:
         return False
-    if "gender" in words or "sex" in words:
+    if {"gender", "sex"} & set(words) and words[0] not in _ASKING:
         return False
     numeric = statistics.kind in ("integer", "real")
     if _identifies(words) or (numeric and {"count", "amount", "quantity", "number"} & set(words)):
@@ -234,4 +241,4 @@ def _two_valued(words: list[str], statistics: Statistics) -> bool:
     if statistics.distinct == 2:
         return statistics.few in _YES_NO
     # One value alone proves a flag only when the name says so.
-    return any(statistics.few <= pair for pair in _YES_NO) and bool({"is", "has", "flag"} & set(words))
+    return any(statistics.few <= pair for pair in _YES_NO) and bool((_ASKING | {"flag"}) & set(words))

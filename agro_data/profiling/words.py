@@ -5,7 +5,7 @@ Nothing here knows of tables or columns; `agro_data.profiling.naming` decides wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -130,7 +130,27 @@ def split_identifier(identifier: str) -> list[str]:
     >>> split_identifier("customerName2"), split_identifier("HTTPStatus"), split_identifier("petowner")
     (['customer', 'name', '2'], ['http', 'status'], ['pet', 'owner'])
     """
-    return [word for piece in words_in(identifier) for word in _unglue(piece.lower())]
+    return [word for piece in pieces_of(identifier) for word in _unglue(piece.lower())]
+
+
+def pieces_of(identifier: str) -> list[str]:
+    """The words of an identifier as it has them, also where capitals end before small letters.
+
+    >>> pieces_of("HTTPStatus"), pieces_of("teamIDloser"), pieces_of("userIDNumber")
+    (['HTTP', 'Status'], ['team', 'ID', 'loser'], ['user', 'ID', 'Number'])
+    """
+    pieces = list(words_in(identifier))
+    for place in range(len(pieces) - 1):
+        pieces[place : place + 2] = _parted(identifier, *pieces[place : place + 2])
+    return pieces
+
+
+def _parted(identifier: str, run: str, word: str) -> tuple[str, str]:
+    """ "ID", "loser" for "I", "Dloser", which is no word."""
+    capital, rest = word[:1], word[1:]
+    humped = run.isupper() and capital.isupper() and len(rest) > 1 and rest.islower() and run + word in identifier
+    meant = humped and not is_word(word.lower()) and (run + capital == "ID" or is_word(rest))
+    return (run + capital, rest) if meant else (run, word)
 
 
 @cache
@@ -148,8 +168,8 @@ def _unglue(token: str) -> tuple[str, ...]:
     return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
 
 
-def expand(words: list[str]) -> list[str]:
-    """`words` with abbreviations written out.
+def expand(words: list[str], meant: Set[str] = frozenset()) -> list[str]:
+    """`words` with abbreviations written out, but for those that are `meant` as they are.
 
     >>> expand(["emp", "fname"]), expand(["no", "of", "pages"]), expand(["dept", "no"])
     (['employee', 'first', 'name'], ['number', 'of', 'pages'], ['department', 'number'])
@@ -169,7 +189,8 @@ def expand(words: list[str]) -> list[str]:
             place += 1
             continue
         size = next((n for n in (4, 3, 2, 1) if " ".join(words[place : place + n]) in lexicon().expansions), 0)
-        chosen = lexicon().expansions[" ".join(words[place : place + size])] if size else word
+        kept = size == 0 or (words[place : place + size] == [word] and word in meant)
+        chosen = word if kept else lexicon().expansions[" ".join(words[place : place + size])]
         result.extend(chosen.lower().split())
         place += size or 1
     # "code code" and the like come of expanding both halves of a doubled abbreviation.
@@ -275,6 +296,13 @@ def is_participle(word: str) -> bool:
     return word in _STRONG_PARTICIPLES or (
         len(word) > 4 and word.endswith("ed") and bool(lemminflect.getLemma(word, upos="VERB")[:1] != (word,))
     )
+
+
+@cache
+def is_adjective(word: str) -> bool:
+    """Whether `word` says how something is ("active", "hidden"), though it may be a noun as well."""
+    done = not word.endswith(("s", "ing")) and lemminflect.getLemma(word, upos="VERB") not in ((), (word,))
+    return done or "ADJ" in lemminflect.getAllLemmas(word)
 
 
 def noun_forms(words: list[str]) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.styles import verb_for
 from agro_data.intent.questions.values import quoted, say_number, say_value
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
@@ -64,7 +65,14 @@ def test_a_plural_stays(one: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noun", "said"), [("age", "an age"), ("hours", "hours"), ("series", "series"), ("ID", "an ID")]
+    ("noun", "said"),
+    [
+        ("age", "an age"),
+        ("hours", "hours"),
+        ("series", "series"),
+        ("ID", "an ID"),
+        ("customer whose name starts with an A", "a customer whose name starts with an A"),
+    ],
 )
 def test_article(noun: str, said: str) -> None:
     assert words.article(noun) == said
@@ -124,3 +132,15 @@ def test_equal_meanings_of_two_codes_keep_the_code() -> None:
     assert say_value(Value("a", ("t", "c")), column, voice) == "open (a)"
     assert say_value(Value("c", ("t", "c")), column, voice) == "shut"
     assert voice.evidence == "state 'a' means open; state 'c' means shut"
+
+
+def test_persons_are_in_what_their_deeds_are_not() -> None:
+    assert words.is_in("player", "team")
+    assert words.is_in("songs", "playlist")
+    assert not words.is_in("goals", "away team")
+    assert not words.is_in("song", "singer")
+
+
+def test_what_stands_before_as_well_as_takes_the_verb() -> None:
+    assert verb_for("the cities as well as the number of clients for each city") == "are"
+    assert verb_for("the city as well as the numbers of its clients") == "is"

@@ -259,6 +259,13 @@ def test_groups_are_by_what_each_row_has_where_there_is_such_a_column() -> None:
     assert all("GROUP BY maker" in render_sql(intent, profile) for intent in found)
 
 
+def test_people_group_by_kinds_and_hardly_by_flags() -> None:
+    flag = column("active", "integer", "boolean", "active", distinct=2, common=((1, 30), (0, 10)))
+    found = [i.query for i in _drawn(_planes(_MAKER, flag), "group", "having", "superlative_group", count=60)]
+    assert found
+    assert all("active" not in str(q.group_by) for q in found if isinstance(q, Query))
+
+
 def test_lists_that_would_repeat_themselves_ask_for_what_is_different() -> None:
     few = [replace(_MAKER, name=name, phrase=name) for name in ("maker", "hall", "crew")]
     many = [replace(one, distinct=38, common=()) for one in few]
@@ -278,6 +285,21 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
     for other, compared in (("a", True), ("z", False)):
         tables = (table("product", town("a", "b", "c"), label=""), table("person", town(other, "x", "y"), label=""))
         profile = DatabaseProfile("shop", "sqlite", "0" * 64, tables)
+        found = [i.query for i in _drawn(profile, "set_operation", count=40)]
+        across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
+        assert bool(across) == compared
+
+
+def test_names_of_two_kinds_are_not_set_against_each_other_for_a_few_that_are_equal() -> None:
+    """A move and an ability may be called the same; of versions and their groups many are."""
+
+    def names(first: int) -> ColumnProfile:
+        values = tuple((f"n{n}", 1) for n in range(first, first + 40))
+        return column("nombre", "text", "text", "name", distinct=40, unique=True, common=values)
+
+    for first, compared in ((30, True), (38, False)):
+        tables = (table("move", names(0), label="nombre"), table("ability", names(first), label="nombre"))
+        profile = DatabaseProfile("game", "sqlite", "0" * 64, tables)
         found = [i.query for i in _drawn(profile, "set_operation", count=40)]
         across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
         assert bool(across) == compared

@@ -84,6 +84,13 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("person", "gender_mfu", "gender"),
         ("payments", "amount_payment", "amount"),
         ("driver", "petowner", "pet owner"),
+        ("people", "nameLast", "last name"),
+        ("school", "name_full", "full name"),
+        ("tournament", "count_teams", "number of teams"),
+        ("visits", "count_total", "count total"),
+        ("series", "teamIDloser", "loser team ID"),
+        ("team_franchise", "franchName", "name"),
+        ("country", "iso_code", "ISO code"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
@@ -104,6 +111,37 @@ def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, 
 def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, said: tuple[str, str]) -> None:
     columns = with_role([ColumnProfile(name, "", kind, role, name) for name in ("from", "to")], "trip")
     assert tuple(column.phrase for column in columns) == said
+
+
+def test_abbreviations_are_said_in_capitals_where_the_name_has_them() -> None:
+    batting = ("player", "G", "AB", "SO", "GIDP", "2B", "WCWin", "NAME", "IPouts")
+    assert phrases("batting", *batting) == ["player", "G", "AB", "SO", "GIDP", "2B", "WC win", "name", "IP outs"]
+    assert phrases("EMP", "ENAME", "SAL", "SO", "GIDP", "CREATED_BY") == ["name", "salary", "so", "GIDP", "created by"]
+    names = name_database({"FieldingOF": ("id",), "AllStar": ("id",), "all_stars": ("id",)}, {})
+    assert [names["FieldingOF"].plural, names["AllStar"].plural] == ["fieldings OF", "all stars"]
+
+
+def test_an_hour_is_one_beside_days_and_minutes() -> None:
+    assert phrases("weather", "hr", "day", "temp")[0] == "hour"
+    assert phrases("batting", "HR", "BB")[0] == "HR"
+
+
+def test_a_key_glued_to_a_few_letters_is_that_of_a_table() -> None:
+    tables = {"airports": ("apid",), "airlines": ("alid",), "routes": ("alid", "src_apid", "covid")}
+    names = name_database(tables, {})
+    assert names["airports"].phrases == {"apid": "ID"}
+    assert names["routes"].phrases == {"alid": "airline ID", "src_apid": "source airport ID", "covid": "covid"}
+
+
+def test_a_beginning_of_a_word_is_that_of_a_table_in_all_tables() -> None:
+    names = name_database({"TeamsFranchises": ("franchID",), "Teams": ("franchID", "teamID")}, {})
+    assert [names[table].columns["franchID"] for table in names] == [["franchise", "id"], ["franchise", "id"]]
+
+
+def test_what_a_table_is_called_is_no_abbreviation() -> None:
+    names = name_database({"stats": ("id",), "player_stats": ("base_stat", "stat_id"), "checks": ("stat_cd",)}, {})
+    assert names["player_stats"].phrases == {"base_stat": "base stat", "stat_id": "stat ID"}
+    assert phrases("checks", "stat_cd") == ["status code"]
 
 
 def test_a_foreign_noun_is_kept() -> None:

@@ -130,6 +130,22 @@ def test_numbers_refer_only_where_they_are_named_as_keys_are(tmp_path: Path) -> 
     assert keys == [("sold", ("item_number",), "goods")]
 
 
+def test_keys_of_a_few_letters_are_keys(tmp_path: Path) -> None:
+    """What `apid` counts is nothing: it is never summed, and routes start and end at airports."""
+    database = csv_database(
+        tmp_path / "flights",
+        airports=" ".join(["apid,name", *(f"{n},Port{n}" for n in range(1, 40))]),
+        airlines=" ".join(["alid,name", *(f"{n},Air{n}" for n in range(1, 9))]),
+        routes=" ".join(["alid,src_apid,dst_apid", *(f"{n % 8 + 1},{n % 39 + 1},{n % 7 + 1}" for n in range(200))]),
+    )
+    profile = profile_database(database)
+    assert {(key.columns, key.ref_table) for key in profile.foreign_keys} == {
+        (("alid",), "airlines"), (("src_apid",), "airports"), (("dst_apid",), "airports"),
+    }  # fmt: skip
+    assert len(Atlas(profile).edges) == 3
+    assert {c.role for t in profile.tables for c in t.columns if c.name.endswith("id")} == {"identifier"}
+
+
 def test_tables_without_any_key_between_them_are_told(tmp_path: Path) -> None:
     database = csv_database(tmp_path / "loose", cats="name,age Tom,3 Kit,4", mills="mill,year Red,1900 Blue,1910")
     [said] = profile_database(database).problems
@@ -158,6 +174,31 @@ def test_numbers_that_are_no_quantities(tmp_path: Path) -> None:
         "concept_id_1": "identifier",
     }
     assert columns[0].phrase == "flight number"
+
+
+def test_what_is_called_as_its_table_or_in_two_words(tmp_path: Path) -> None:
+    """Whether there are differences is no sum of them; and a year that is a key of nothing is a year."""
+    rows = [f"{n % 2},{1990 + n % 30},{n * 100},Road{n}" for n in range(60)]
+    heads = "has_gender_differences,year_id,{0},note"
+    database = csv_database(
+        tmp_path / "mixed",
+        salary=" ".join([heads.format("salary"), *rows]),
+        address=" ".join(["address,city", *(f"Road{n},Town{n % 7}" for n in range(60))]),
+        note=" ".join(["note,stars", *(f"Fine{n},{n % 5}" for n in range(60))]),
+    )
+    profile = profile_database(database)
+    columns = profile.table("salary").columns
+    assert [(c.phrase, c.role) for c in columns[:3]] == [
+        ("has gender differences", "boolean"), ("year", "year"), ("amount", "measure"),
+    ]  # fmt: skip
+    assert [profile.table(t).columns[0].phrase for t in ("address", "note")] == ["street", "text"]
+
+
+def test_decimals_that_a_marker_makes_texts_are_shown_at_most(tmp_path: Path) -> None:
+    rows = [f"{'NA' if n % 9 == 0 else n / 4},{'NA' if n % 7 == 0 else n % 5},{n}" for n in range(60)]
+    profile = profile_database(csv_database(tmp_path / "air", weather=" ".join(["temp,stars,day", *rows])))
+    roles = {column.name: column.role for column in profile.table("weather").columns}
+    assert (roles["temp"], roles["stars"]) == ("other", "category")
 
 
 def test_a_day_beside_its_month_is_one_of_the_month(tmp_path: Path) -> None:

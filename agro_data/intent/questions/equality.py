@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from agro_data.databases.types import Cell
+from agro_data.intent.questions import words
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
+from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.words import is_adjective, pieces_of
 
 _HOMES = ("city", "town", "state", "county")
 # Values of such columns stand before the noun where they are one plain word.
 _ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", "status", "style", "type")
+_SENSES = {True: ("1", "true", "yes", "y", "t"), False: ("0", "false", "no", "n", "f")}
 _ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 
 
@@ -27,6 +33,28 @@ def called(scene: Scene, column: Column, predicate: Comparison, text: str) -> st
     if phrase in ("name", f"{table.singular} name"):
         return scene.voice.pick(*[f"named {text}"] * 5, f"called {text}")
     return ""
+
+
+def stated(column: ColumnProfile, value: Cell) -> tuple[str, str] | None:
+    """Plural and singular predicate of rows in which a flag that asks, `is_hidden` or `has_children`, has a value.
+
+    None where the name does not ask, where rows may lack the flag, or where no predicate can be made of it.
+    """
+    first, *rest = [piece.lower() for piece in pieces_of(column.name)] or [""]
+    known = column.role == "boolean" and not column.null_share and not column.named and bool(rest)
+    sense = next((sense for sense, texts in _SENSES.items() if str(value).lower() in texts), None)
+    if not known or sense is None:
+        return None
+    stem = column.phrase.removesuffix(" flag")
+    if first == "has" and stem.startswith("has "):
+        have = stem.removeprefix("has ")
+        return (f"have {have}", stem) if sense else (f"do not have {have}", f"does not have {have}")
+    no = "" if sense else "not "
+    if first != "is":
+        return None
+    if stem in STATES or is_adjective(stem.rsplit(" ", 1)[-1].lower()):
+        return f"are {no}{stem}", f"is {no}{stem}"
+    return (f"are {no}{words.plural(stem)}", f"is {no}{words.article(stem)}") if words.is_person(stem) else None
 
 
 def by_meaning(made: Atom, phrase: str, text: str, person: bool, voice: Voice) -> Atom:

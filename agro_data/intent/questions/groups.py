@@ -26,7 +26,6 @@ from agro_data.intent.questions.order import order_clause
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.questions.picked import best_group, having
 from agro_data.intent.questions.totals import figures, percentage, short_figures
-from agro_data.intent.questions.vocabulary import CONTAINERS
 from agro_data.intent.tree import (
     Aggregate,
     Case,
@@ -119,7 +118,7 @@ def _entity(answer: _Answer, every: bool) -> Content:
         rest = f"{scene.its(group.entity)} {listed_names(voice, names)}"
         if form == "lead":
             return Content(f"{figure} and {rest}", lead=f"for {voice.weigh(EACH)} {group.one}", tail=tail)
-        where = "in" if answer.counts and _holds(scene.one(group.entity)) else "for"
+        where = "in" if answer.counts and words.is_in(group.row_noun, scene.one(group.entity)) else "for"
         return Content(f"{own} {where} each {group.one} and {rest}", tail=tail, ask=ask, then=then)
     if form == "lead":
         told = listed_names(voice, names) if len(names) == 1 else ", ".join(names)
@@ -157,7 +156,7 @@ def _how_many_each(answer: _Answer, names: Sequence[str]) -> tuple[str, str]:
     relation = scene.relation_of(group.entity)
     if relation:
         ask = f"how many {group.rows} are {relation} each {group.one}"
-    elif _holds(scene.one(group.entity)) and voice.chance(ARE_IN):
+    elif words.is_in(group.row_noun, scene.one(group.entity)) and voice.chance(ARE_IN):
         ask = f"how many {group.rows} are there in each {group.one}"
     else:
         ask = f"how many {group.rows} does each {group.one} have"
@@ -191,7 +190,7 @@ def _category_before_figure(answer: _Answer, figure: str, each: str) -> Content:
         return Content(f"the {kinds} and {figure} for each", tail=tail)
     where = "for"
     if answer.counts and answer.plain:
-        where = "in" if _holds(group.one) else voice.pick("with", "for", "for")
+        where = "in" if words.is_in(group.row_noun, group.one) else voice.pick("with", "for", "for")
     opening = voice.pick(f"the {kinds}", f"the {kinds}", f"all {kinds}")
     return Content(f"{opening} {voice.weigh(ALONG)} {figure} {where} each {group.one}", tail=tail)
 
@@ -200,8 +199,8 @@ def _figure_before_category(answer: _Answer, figure: str, each: str) -> Content:
     group, voice, tail = answer.group, answer.scene.voice, answer.tail
     counts = answer.counts and answer.plain
     fits = {
-        "in": counts and _holds(group.one),
-        "with": counts and not _holds(group.one),
+        "in": counts and words.is_in(group.row_noun, group.one),
+        "with": counts and not words.is_in(group.row_noun, group.one),
         "per": answer.plain,
         "different": answer.plain and not answer.by_month,
     }
@@ -228,11 +227,6 @@ def _how_many(answer: _Answer) -> str:
     first = answer.asked[0]
     counts_all = answer.counts and isinstance(first, Aggregate) and first.where is None
     return f"how many {answer.group.rows} are there" if counts_all and answer.plain else ""
-
-
-def _holds(noun: str) -> bool:
-    """Whether rows are said to be in such a group."""
-    return words.last_word(noun).lower() in CONTAINERS
 
 
 def _share_text(answer: _Answer) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from agro_data.intent.questions import words
-from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS
+from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
-from agro_data.intent.tree import Column, Cte, Join, Query
+from agro_data.intent.tree import Column, Cte, Join, Query, walk
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
@@ -25,8 +25,16 @@ class Scene:
     at every join from a parent to its children. Everything else is said in relation to it.
     """
 
-    def __init__(self, query: Query, profile: DatabaseProfile, voice: Voice, outer: Scene | None = None) -> None:
+    def __init__(
+        self,
+        query: Query,
+        profile: DatabaseProfile,
+        voice: Voice,
+        outer: Scene | None = None,
+        seen_from: TableProfile | None = None,
+    ) -> None:
         self.query = query
+        self.seen_from = seen_from  # of whose rows a query inside a condition is asked
         self.profile = profile
         self.voice = voice
         self.outer = outer
@@ -68,9 +76,10 @@ class Scene:
     def same(self, base: str, alias: str) -> bool:
         """Whether a row of `alias` is the very thing that a row of `base` is: the person that a gymnast is.
 
-        So where a unique key leads from a noun of persons to "person", and the two have no column of one name.
+        So where a unique key leads from a noun of persons to "person", and the two have no column of one name; and of
+        what only links, called as the other thing (`_beyond`).
         """
-        if alias == base:
+        if alias == base or (base in self._beyond and self._is(alias, self._beyond[base].name)):
             return True
         child, parent = self.tables.get(base), self.tables.get(alias)
         if child is None or parent is None or parent.singular != "person" or not words.is_person(child.singular):
@@ -122,7 +131,7 @@ class Scene:
         role = self._roles.get(alias)
         if role is not None:
             return role
-        table = self.table(alias)
+        table = self._beyond.get(alias) or self.table(alias)
         if table is None:
             return "row"
         return table.singular
@@ -130,10 +139,45 @@ class Scene:
     def many(self, alias: str) -> str:
         if alias in self._roles:
             return words.plural(self._roles[alias])
-        table = self.table(alias)
+        table = self._beyond.get(alias) or self.table(alias)
         if table is None:
             return "rows"
         return table.plural
+
+    @cached_property
+    def _beyond(self) -> dict[str, TableProfile]:
+        """What rows that only link two tables are called from a row of one: a track has playlists, no playlist tracks.
+
+        So where each row of the other is met once: rows are grouped by the one, or asked for in a condition on it.
+        """
+        found: dict[str, TableProfile] = {}
+        near = {s.table for s in self.query.sources if self._grouped_by(s.alias)}
+        near |= {self.seen_from.name} if self.seen_from is not None else set()
+        for alias, table in self.tables.items():
+            ends = linked(self.profile, table) if table is not None else {}
+            far = ends.keys() - near
+            if len(far) != 1:
+                continue
+            [name] = far
+            joined = [other for other, _, up in self.neighbours(alias) if up and self._is(other, name)]
+            alone = len(joined) == sum(self._is(other, name) for other in self.tables)
+            if alone and self._columns_of(alias) <= {column for columns in ends.values() for column in columns}:
+                found[alias] = self.profile.table(name)
+        return found
+
+    def _is(self, alias: str, name: str) -> bool:
+        table = self.tables.get(alias)
+        return table is not None and table.name == name
+
+    def _grouped_by(self, alias: str) -> bool:
+        """Whether each group of the query is one row of `alias`."""
+        table = self.tables[alias]
+        grouped = {k.name for k in self.query.group_by if isinstance(k, Column) and k.source == alias}
+        return table is not None and any(grouped.issuperset(key) for key in self.profile.keys(table.name))
+
+    def _columns_of(self, alias: str) -> set[str]:
+        """The columns of a source that the query shows or asks something of."""
+        return {n.name for n in walk(self.query) if isinstance(n, Column) and n.source == alias}
 
     def who(self, alias: str) -> str:
         return "who" if words.is_person(self.one(alias)) else "that"
@@ -150,9 +194,21 @@ class Scene:
             child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
             child_columns = tuple(pair[0] if join.direction == "up" else pair[1] for pair in join.columns)
             role = self.role(child, child_columns, parent)
+            if role is None and join.direction == "up":
+                role = self._part_of_person(child, child_columns, parent)
             if role is not None and parent not in roles:
                 roles[parent] = role
         return roles
+
+    def _part_of_person(self, child: str, columns: tuple[str, ...], parent: str) -> str | None:
+        """What `child` calls a person whom the database calls otherwise: the support rep that an employee is."""
+        child_table, parent_table = self.table(child), self.table(parent)
+        if child_table is None or parent_table is None or len(columns) != 1 or columns[0] not in child_table.by_name:
+            return None
+        phrase = key_phrase(child_table, columns[0])
+        people = words.is_person(phrase) and words.is_person(parent_table.singular)
+        nouns = {t.singular.lower() for t in self.profile.tables} | {parent_table.plural.lower()}
+        return phrase if people and phrase.lower() not in nouns else None
 
     def role(self, child: str, columns: tuple[str, ...], parent: str) -> str | None:
         """The noun by which `child` calls its parent along this key, where the parent's own noun will not do."""
@@ -195,6 +251,7 @@ class Scene:
         if profile is None:
             return words.spelled(column.name)
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
+        phrase = f"{phrase} status" if profile.role == "category" and phrase in STATES else phrase
         phrase = _SPANS.get(phrase, phrase)
         return re.sub(r"\bID\b", "id", phrase) if self.voice.lower_id else phrase
 
@@ -249,6 +306,22 @@ def compounded(owner: str, phrase: str) -> str:
     return f"{owner} {phrase}"
 
 
+def linked(profile: DatabaseProfile, table: TableProfile) -> dict[str, tuple[str, ...]]:
+    """The two tables, with its columns, of which each row of `table` links a pair that no other row does; {} where it
+    is called otherwise than by them, so that it is a thing of its own.
+    """
+    keys = [k for k in profile.foreign_keys if k.table == table.name and k.ref_table in profile.by_name]
+    ends = {k.ref_table: k.columns for k in keys}
+    if not len(keys) == len(ends) == 2 or table.name in ends:
+        return {}
+    pair = {column for columns in ends.values() for column in columns}
+    nouns = [profile.table(name).singular for name in ends]
+    if table.singular not in (" ".join(nouns), " ".join(reversed(nouns))):
+        return {}
+    plain = all(key_role(profile, table, columns, profile.table(name)) is None for name, columns in ends.items())
+    return ends if plain and any(set(key) == pair for key in profile.keys(table.name)) else {}
+
+
 def key_phrase(child: TableProfile, column: str) -> str:
     """What a key column is called as the thing that it leads to: "home team" of "home team id"."""
     return _KEY_WORDS.sub("", child.by_name[column].phrase)
@@ -261,7 +334,7 @@ def key_role(
     if len(columns) != 1 or columns[0] not in child.by_name:
         return None
     noun = parent.singular
-    phrase = key_phrase(child, columns[0])
+    phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", key_phrase(child, columns[0]))
     if phrase.lower() in (noun.lower(), "id", "") or len(phrase) < 3:
         return None
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]

@@ -19,6 +19,7 @@ import yaml
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.habits import OTHER_WORD, OTHER_WORDS
+from agro_data.intent.questions.nouns import linked
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Intent, Source, walk
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
@@ -36,6 +37,7 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
     if not voice.chance(OTHER_WORDS):
         return profile
     asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
+    asked |= {end for name in asked & profile.by_name.keys() for end in linked(profile, profile.table(name))}
     tables = [table for table in profile.tables if table.name in asked]
     taken = _taken(profile.phrases, profile.identifiers)
     nouns = frozenset(table.singular.lower() for table in profile.tables)

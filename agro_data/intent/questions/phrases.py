@@ -17,13 +17,13 @@ from agro_data.intent.questions.comparing import (
     missing,
     sort_of,
 )
-from agro_data.intent.questions.equality import by_meaning, called
+from agro_data.intent.questions.equality import by_meaning, called, stated
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value, say_values
-from agro_data.intent.questions.vocabulary import CONTAINERS, MAKERS, WORKS
+from agro_data.intent.questions.vocabulary import MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -240,6 +240,9 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     equal = predicate.operator == "="
     if isinstance(right, Value):
         text = say_value(right, profile, voice)
+        own = profile is not None and equal and isinstance(left, Column) and scene.same(base, left.source)
+        if profile is not None and own and (state := stated(profile, right.value)) is not None:
+            return Atom(verb=state)
         name = called(scene, left, predicate, text) if isinstance(left, Column) else ""
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
         if name:
@@ -284,7 +287,7 @@ def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -
 
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     voice = scene.voice
-    inner = Scene(predicate.query, scene.profile, voice, scene)
+    inner = Scene(predicate.query, scene.profile, voice, scene, scene.table(base))
     child = inner.grain
     said = subject(inner, child, plural=predicate.negated, nested=True)
     heavy = said not in (inner.one(child), inner.many(child))
@@ -382,15 +385,17 @@ def subject(
     return f"{head} {text}" if text else head
 
 
-def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = ()) -> list[Atom]:
-    """Conditions on a source and, through its joins, on its neighbours."""
+def atoms_on(
+    scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = (), inner: bool = False
+) -> list[Atom]:
+    """Conditions on a source and, through its joins, on its neighbours; `inner`: it is one of these itself."""
     parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
     atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
     seen = seen | {alias}
     for other, join, up in scene.neighbours(alias):
         if other in seen or other in scene.cte_of:
             continue
-        below = atoms_on(scene, other, seen, drop)
+        below = atoms_on(scene, other, seen, drop, inner=True)
         if scene.same(alias, other):
             atoms += below
             continue
@@ -398,7 +403,7 @@ def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ..
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
-        atoms.append(_relation(scene, join, other, below, up, bare=not atoms))
+        atoms.append(_relation(scene, join, other, below, up, bare=not atoms, inner=inner))
     return atoms
 
 
@@ -415,8 +420,8 @@ def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
     return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
 
 
-def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:
-    """The tie to a neighbour that meets conditions of its own."""
+def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, inner: bool) -> Atom:
+    """The tie to a neighbour that meets conditions of its own. `inner`: that of one neighbour, which has but one."""
     voice = scene.voice
     one = scene.one(other)
     single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
@@ -431,10 +436,11 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
-    theirs = f"the {single}" if unique else voice.pick(many, a_single)
+    theirs = f"the {single}" if unique else voice.pick(a_single if inner else many, a_single)
     if unique and voice.chance(APPOSED):
         theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
-    belong, belongs = ("are in", "is in") if words.last_word(one).lower() in CONTAINERS else ("belong to", "belongs to")
+    within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
+    belong, belongs = ("are in", "is in") if within else ("belong to", "belongs to")
     after = ""
     if said:
         belong, belongs, whose = f"are {said}", f"is {said}", ""
@@ -443,8 +449,9 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     elif bare:
         owner_ = words.last_word(one).lower()
         made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
-        link = "by" if made else voice.pick("in", "in", "of") if owner_ in CONTAINERS else voice.pick(*_LINKS)
+        link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
+    its = theirs if unique else a_single
     return Atom(
-        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=bool(said) or not simple
+        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple
     )

@@ -19,7 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voice) -> Content:
     """Values that occur under both conditions, under either, or under one and not the other."""
     # Both sides are worded alike, so that their difference stands out.
-    left, right = Scene(operation.left, profile, voice), Scene(operation.right, profile, voice.twin())
+    left, right = (_side(q, profile, v) for q, v in ((operation.left, voice), (operation.right, voice.twin())))
     base = left.grain
     shown = operation.left.select[0].expression
     rows = (subject(left, base, True), subject(right, right.grain, True))
@@ -51,6 +51,14 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
             f"the different {kinds} of {rows[0]} together with the {others} of {rows[1]}", tail="without repeats"
         )
     return Content(f"{a} followed by the {others} of {rows[1]}", tail="keeping repeats")
+
+
+def _side(query: Query, profile: DatabaseProfile, voice: Voice) -> Scene:
+    """The scene of one side. What identifies a parent is asked of its rows, as in a condition on them."""
+    scene = Scene(query, profile, voice)
+    shown = query.select[0].expression
+    owner = scene.table(shown.source) if isinstance(shown, Column) and _identify(scene, query) else None
+    return Scene(query, profile, voice, seen_from=owner)
 
 
 def _identify(scene: Scene, query: Query) -> bool:

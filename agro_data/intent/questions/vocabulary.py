@@ -13,9 +13,16 @@ WITHOUT_PLURAL = frozenset((
     "by", "in", "to", "from", "at", "on", "i", "me", "my", "mine", "it", "its", "he", "she", "him", "her", "his",
 ))
 
+# Names that say how rows may be: nothing can be counted by "actives".
+STATES = frozenset((
+    "active", "approved", "archived", "available", "cancelled", "closed", "completed", "current", "default",
+    "deleted", "disabled", "enabled", "hidden", "inactive", "inducted", "open", "private", "public", "published",
+    "valid", "verified", "visible",
+))
+
 # Singular although they end in -s.
 SINGULAR_IN_S = frozenset((
-    "access", "address", "aids", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",
+    "access", "address", "aids", "alias", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",
     "bus", "business", "campus", "canvas", "census", "chassis", "class", "congress", "consensus", "cross",
     "css", "data", "diagnosis", "distress", "dns", "economics", "express", "focus", "gas", "genus", "glass",
     "gps", "gross", "headquarters", "illness", "iris", "lens", "loss", "mass", "mathematics", "media",
@@ -62,6 +69,11 @@ CONTAINERS = frozenset((
     "restaurant", "room", "school", "season", "section", "shop", "squad", "stadium", "state", "station",
     "store", "team", "theater", "theatre", "tournament", "town", "university", "venue", "volume", "year",
     "zone",
+))
+
+# Of these only persons are said to be in: a team's goals are not.
+BODIES = frozenset((
+    "club", "committee", "company", "firm", "institution", "organisation", "organization", "party", "squad", "team",
 ))
 
 # The verbs for visitors of a house, a shop or a site: (the doers), what they do, and the participle of it.

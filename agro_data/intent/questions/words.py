@@ -6,6 +6,8 @@ import re
 from functools import cache
 
 from agro_data.intent.questions.vocabulary import (
+    BODIES,
+    CONTAINERS,
     INVARIANT,
     IRREGULAR_PARTICIPLES,
     PEOPLE,
@@ -28,7 +30,7 @@ def head(phrase: str) -> tuple[str, str]:
     "date of birth" -> ("date", " of birth"), "hours played" -> ("hours", " played"). A phrase that opens with a
     participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
     """
-    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
+    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|who|whose)(?= |$)|\()", phrase)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
     if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
@@ -108,6 +110,12 @@ def number_word(value: int) -> str:
 def is_person(noun: str) -> bool:
     """Whether the noun takes "who"."""
     return singular(noun).lower().rsplit(" ", 1)[-1] in PEOPLE
+
+
+def is_in(content: str, container: str) -> bool:
+    """Whether rows of `content` are said to be in one of `container`: songs in a playlist, players in a team."""
+    last = last_word(container).lower()
+    return last in CONTAINERS and (last not in BODIES or is_person(content))
 
 
 def be(phrase: str) -> str:

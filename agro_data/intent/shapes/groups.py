@@ -71,14 +71,16 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
 
     With `empty_too` parents without rows may be kept (left join); the parent is then the subject.
     """
-    table = scene.subject(lambda t: t.rows > 3 and (scene.atlas.categories(t.name) or scene.atlas.groups_by(t.name)))
+    table = scene.subject(lambda t: t.rows > 3 and _parts(scene, t))
     if table is None:
         return None
     categories, parents = scene.atlas.categories(table.name), scene.atlas.groups_by(table.name)
     targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
-    if categories and (targeted or not parents or scene.chance(0.4)):
+    kinds = categories if targeted else scene.atlas.kinds(table.name)
+    often = 0.1 if all(c.role == "boolean" for c in kinds) else 0.4
+    if categories and (targeted or not parents or scene.chance(often)):
         frame = scene.frame(table)
-        columns = [c for c in categories if c.distinct <= max(200, table.rows // 2)]
+        columns = [c for c in kinds if c.distinct <= max(200, table.rows // 2)]
         column = scene.column(table.name, columns if targeted else scene.atlas.whole(table.name, columns))
         if column is None:
             return None
@@ -95,12 +97,19 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return Grouping(frame, keys, shown, sizes, rows)
     frame = scene.frame(table)
     parent = frame.up(frame.root, edge)
-    own = scene.atlas.whole(edge.parent, [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200])
+    own = scene.atlas.whole(edge.parent, [c for c in scene.atlas.kinds(edge.parent) if c.distinct <= 200])
     if own and scene.chance(0.3):
         key = Column(parent, scene.pick(own).name)
         return Grouping(frame, (key,), (key,), (), frame.root)
     keys, shown = _parent_keys(scene, frame, parent)
     return Grouping(frame, keys, shown, sizes, frame.root)
+
+
+def _parts(scene: Scene, table: TableProfile) -> bool:
+    """Whether rows fall into groups of which people ask; into those of a flag only where it is the target."""
+    kinds = scene.atlas.kinds(table.name)
+    target = scene.target is not None and scene.target[0] == table.name
+    return any(target or c.role != "boolean" for c in kinds) or bool(scene.atlas.groups_by(table.name))
 
 
 def least_is_known(found: Grouping, value: Aggregate, narrowed: bool) -> bool:

@@ -16,6 +16,7 @@ from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, Se
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 Operator = Literal["union", "intersect", "except"]
+_BY_CHANCE = 0.15  # of the names of one kind of things that another kind has, too
 
 
 def set_operation(scene: Scene) -> Draft | None:
@@ -212,7 +213,7 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
                     continue
                 if a.kind != b.kind or a.name.lower() in ("name", "description", "type", "status", "title"):
                     continue
-                if _held(scene, one, a).isdisjoint(_held(scene, other, b)):
+                if not _alike(scene, one, a, other, b):
                     continue  # names of products and of employees: one word for two kinds of things
                 pairs.append((one, a, other, b))
     if not pairs:
@@ -228,6 +229,13 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
             right.query(select=outputs([Column(right.root, b.name)])),
         )
     )
+
+
+def _alike(scene: Scene, one: TableProfile, a: ColumnProfile, other: TableProfile, b: ColumnProfile) -> bool:
+    """Whether two columns hold the same kind of thing: some values, and more than a few where they tell rows apart."""
+    left, right = _held(scene, one, a), _held(scene, other, b)
+    names = near_unique(one, a) and near_unique(other, b)
+    return len(left & right) > (_BY_CHANCE * min(len(left), len(right)) if names else 0)
 
 
 def _held(scene: Scene, table: TableProfile, column: ColumnProfile) -> set[Cell]:

@@ -11,9 +11,7 @@ from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 
 def _groups(scene: Scene, table: TableProfile) -> list[str]:
-    return [
-        c.name for c in scene.atlas.categories(table.name) if table.never_null(c.name) and table.rows / c.distinct >= 2
-    ]
+    return [c.name for c in scene.atlas.kinds(table.name) if table.never_null(c.name) and table.rows / c.distinct >= 2]
 
 
 def _graded(table: TableProfile, column: ColumnProfile) -> bool:

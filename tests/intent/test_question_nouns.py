@@ -1,0 +1,196 @@
+"""What rows are called that only link others, people in a part they play, and what a schema keeps for itself."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from profiles_by_hand import column
+
+from agro_data.databases.catalog import find_databases
+from agro_data.intent.atlas import is_kept_of_row
+from agro_data.intent.choose import adds_up
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.equality import stated
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparison,
+    Exists,
+    Intent,
+    Join,
+    OrderKey,
+    Output,
+    Query,
+    SetOperation,
+    Source,
+    Value,
+    walk,
+)
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+
+_SCHEMA = """
+    CREATE TABLE track (track_id INTEGER PRIMARY KEY, name TEXT NOT NULL, last_update TEXT NOT NULL);
+    CREATE TABLE playlist (playlist_id INTEGER PRIMARY KEY, name TEXT NOT NULL, active TEXT NOT NULL);
+    CREATE TABLE playlist_track (playlist_id INTEGER NOT NULL REFERENCES playlist, track_id INTEGER NOT NULL
+        REFERENCES track, last_update TEXT NOT NULL, PRIMARY KEY (playlist_id, track_id));
+    CREATE TABLE employee (employee_id INTEGER PRIMARY KEY, name TEXT NOT NULL, reports_to INTEGER REFERENCES employee);
+    CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, name TEXT NOT NULL,
+        support_rep_id INTEGER NOT NULL REFERENCES employee);
+    CREATE TABLE film (film_id INTEGER PRIMARY KEY, title TEXT NOT NULL, is_hidden INTEGER NOT NULL,
+        has_subtitles INTEGER NOT NULL, is_member TEXT NOT NULL);
+    CREATE TABLE firm (firm_id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer, town TEXT);
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    path = tmp_path_factory.mktemp("store") / "store.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_SCHEMA)
+        for n in range(1, 41):
+            when = f"2024-01-{n % 28 + 1:02}"
+            connection.execute("INSERT INTO track VALUES (?, ?, ?)", (n, f"Song {n}", when))
+            connection.execute("INSERT INTO playlist VALUES (?, ?, ?)", (n, f"List {n}", "YNn"[n % 3]))
+            connection.execute("INSERT INTO employee VALUES (?, ?, ?)", (n, f"Ann {n}", n // 2 or None))
+            connection.execute("INSERT INTO customer VALUES (?, ?, ?)", (n, f"Bob {n}", n % 7 + 1))
+            flags = (n % 2, n % 3 // 2, "YN"[n % 2])
+            connection.execute("INSERT INTO film VALUES (?, ?, ?, ?, ?)", (n, f"Film {n}", *flags))
+            connection.execute("INSERT INTO firm VALUES (?, ?, ?)", (n, n % 9 + 1, f"Town {n % 5}"))
+            for other in range(n % 6):
+                connection.execute("INSERT INTO playlist_track VALUES (?, ?, ?)", (other + 1, n, when))
+        connection.commit()
+    return profile_database(find_databases(path).databases[0])
+
+
+def said(query: Query | SetOperation, profile: DatabaseProfile) -> list[str]:
+    intent = Intent("store", "list", query, 7)
+    return [render_question(intent, profile, style, seed).text for style in STYLES for seed in range(6)]
+
+
+_TRACK, _LINK = Source("t", "track"), Source("p", "playlist_track")
+_JOIN = Join("p", "t", (("track_id", "track_id"),), "inner", "up")
+_COUNT, _NAME = Aggregate("count"), Output(Column("t", "name"))
+
+
+def test_a_track_has_playlists_and_no_playlist_tracks(store: DatabaseProfile) -> None:
+    many = Comparison(">", _COUNT, Value(4))
+    key = (Column("t", "track_id"),)
+    asked = Query((_LINK, _TRACK), (_NAME,), (_JOIN,), group_by=key, having=many)
+    body = Query((_LINK,), (Output(Value(1)),))
+    link = ((Column("t", "track_id"), Column("p", "track_id")),)
+    without = Query((_TRACK,), (_NAME,), where=Exists(body, link, negated=True))
+    for query in (asked, without):
+        assert all("playlist" in text and "playlist track" not in text for text in said(query, store))
+
+
+def test_what_is_asked_of_the_other_end_is_asked_of_it_alone(store: DatabaseProfile) -> None:
+    """Of a track's playlists that are active, not of its playlist tracks of playlists that are."""
+    active = Comparison("=", Column("l", "active"), Value("Y", ("playlist", "active")))
+    up = Join("p", "l", (("playlist_id", "playlist_id"),), "inner", "up")
+    sources = (_LINK, Source("l", "playlist"))
+    link = ((Column("t", "track_id"), Column("p", "track_id")),)
+    body = Query(sources, (Output(Value(1)),), (up,), active)
+    without = Query((_TRACK,), (_NAME,), where=Exists(body, link, negated=True))
+    key = Output(Column("t", "track_id"))
+    left = Query((_LINK, _TRACK, Source("l", "playlist")), (key, _NAME), (_JOIN, up), active)
+    right = replace(left, where=replace(active, right=Value("N", ("playlist", "active"))))
+    for query in (without, SetOperation("intersect", left, right)):
+        texts = said(query, store)
+        assert all("playlist" in text and "playlist track" not in text for text in texts)
+        assert all(text.count("active status") >= 1 for text in texts)
+
+
+def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: DatabaseProfile) -> None:
+    """Of all tracks of that name; and what is asked of the link itself is no playlist's."""
+    song = Comparison("=", Column("t", "name"), Value("Song 5", ("track", "name")))
+    whole = Query((_LINK, _TRACK), (Output(_COUNT),), (_JOIN,), where=song)
+    late = Comparison(">", Column("p", "last_update"), Value("2024-01-09", ("playlist_track", "last_update")))
+    key = (Column("t", "track_id"),)
+    own = Query((_LINK, _TRACK), (_NAME, Output(_COUNT)), (_JOIN,), where=late, group_by=key)
+    for query in (whole, own):
+        assert all("playlist track" in text for text in said(query, store))
+
+
+def test_a_person_is_called_by_the_part_they_play(store: DatabaseProfile) -> None:
+    sources = (Source("c", "customer"), Source("e", "employee"))
+    join = Join("c", "e", (("support_rep_id", "employee_id"),), "inner", "up")
+    name = Output(Column("e", "name"))
+    shown = Query(sources, (Output(Column("c", "name")), name), (join,))
+    most = Query(
+        sources, (name,), (join,), group_by=(Column("e", "employee_id"),), order_by=(OrderKey(_COUNT, True),), limit=1
+    )
+    for query in (shown, most):
+        assert all("support rep" in text and "employee" not in text for text in said(query, store))
+
+
+def test_a_key_is_said_to_be_one(store: DatabaseProfile) -> None:
+    assert store.table("employee").column("reports_to").phrase == "supervisor ID"
+    two = Comparison("=", Column("e", "reports_to"), Value(2, ("employee", "reports_to")))
+    query = Query((Source("e", "employee"),), (Output(_COUNT),), where=two)
+    assert all("supervisor id" in text.lower() for text in said(query, store))
+
+
+def test_groups_by_a_state_have_a_noun(store: DatabaseProfile) -> None:
+    active = Column("l", "active")
+    query = Query((Source("l", "playlist"),), (Output(active), Output(_COUNT)), group_by=(active,))
+    assert all("active status" in text for text in said(query, store))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "wanted"),
+    [("is_hidden", 1, "are hidden"), ("is_hidden", 0, "are not hidden"), ("has_subtitles", 1, "have subtitles"),
+     ("has_subtitles", 0, "do not have subtitles"), ("is_member", "N", "are not members")],
+)  # fmt: skip
+def test_what_a_flag_asks_is_said_as_its_answer(
+    flag: str, value: int | str, wanted: str, store: DatabaseProfile
+) -> None:
+    test = Comparison("=", Column("f", flag), Value(value, ("film", flag)))
+    texts = said(Query((Source("f", "film"),), (Output(_COUNT),), where=test), store)
+    assert all(re.search(rf"{wanted}\b", text) for text in texts)
+
+
+def test_what_a_flag_asks_in_a_noun_stays_a_flag() -> None:
+    """Nobody says that rows "are not main series"."""
+    for name, phrase in (("is_main_series", "main series flag"), ("is_remake", "remake flag"), ("active", "active")):
+        assert stated(column(name, "integer", "boolean", phrase), 0) is None
+    assert stated(column("is_hidden", "integer", "boolean", "hidden flag", null_share=0.1), 0) is None
+
+
+def test_what_is_one_is_said_in_the_singular(store: DatabaseProfile) -> None:
+    """A firm has one customer, and the customer one support rep: "of a customer of support reps" has not."""
+    sources = (Source("f", "firm"), Source("c", "customer"), Source("e", "employee"))
+    joins = (
+        Join("f", "c", (("customer_id", "customer_id"),), "inner", "up"),
+        Join("c", "e", (("support_rep_id", "employee_id"),), "inner", "up"),
+    )
+    late = Comparison(">", Column("e", "reports_to"), Value(2, ("employee", "reports_to")))
+    query = Query(sources, (Output(Column("f", "town")),), joins, late)
+    texts = said(query, store)
+    assert not [text for text in texts if "support representatives" in text]
+
+
+def test_of_a_parent_in_the_question_nothing_is_asked_by_its_key(store: DatabaseProfile) -> None:
+    """The share of each rep's customers who have rep 2 is all or nothing."""
+    for intent in islice(sample_intents(store, 5), 400):
+        for query in (node for node in walk(intent.query) if isinstance(node, Query) and node.group_by):
+            keys = {Column(j.left, name) for j in query.joins if j.direction == "up" for name, _ in j.columns}
+            assert keys.isdisjoint(n for n in walk(query.where) if isinstance(n, Column))
+
+
+def test_when_a_row_was_written_is_hardly_asked(store: DatabaseProfile) -> None:
+    drawn = list(islice(sample_intents(store, 3), 250))
+    asked = [i for i in drawn if any(isinstance(n, Column) and n.name == "last_update" for n in walk(i.query))]
+    assert len(asked) < 0.06 * len(drawn)
+    assert not is_kept_of_row(column("born", "date", "date", "birth date"))
+
+
+@pytest.mark.parametrize("phrase", ["unit price", "accuracy", "slot", "minimum happiness", "x", "minute stoppage"])
+def test_what_is_of_one_thing_is_not_summed(phrase: str) -> None:
+    assert not adds_up(column(phrase, "real", "measure", phrase))
