@@ -35,6 +35,8 @@ MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
 _UNFIT = re.compile(r'.*\nError when converting column "c([1-9]\d*)"', re.DOTALL)  # below the row itself
 _QUOTED = re.compile(r'".*"')
 ROWS = "rows.csv"
+_ROOMY = 18  # digits that take no more room than fewer: the next snapshot, and instances, may hold a greater number
+_CENTS = 2  # digits behind the point of a number of which no value is there
 LONGEST_ROW = 64 * 2**20  # bytes
 _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
@@ -274,8 +276,8 @@ def _fill(one: Planned, rows: Path, sent: int, file: duckdb.DuckDBPyConnection) 
 
 
 def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
-    """The table with numbers that say nothing of their digits given as many as their values have, binary where one is
-    none, and with lists of lists as text."""
+    """The table with numbers that say nothing of their digits given as many as their values have and some to spare,
+    binary where one is none, and with lists of lists as text."""
     asked = [said for column, kind in one.columns for said in _asked(column, kind)]
     if not asked:
         return one
@@ -288,7 +290,7 @@ def _asked(column: Column, kind: Kind) -> tuple[str, ...]:
     name = quoted(column.name)
     if unmeasured(column.declared):
         return (
-            f"coalesce(max(scale({name})), 0)",
+            f"coalesce(max(scale({name})), {_CENTS})",
             f"coalesce(max(length(trunc(abs({name}))::text)), 1)",
             f"coalesce(bool_or({name}::text ~ '[A-Za-z]'), false)",
         )
@@ -299,7 +301,7 @@ def _fitting(column: Column, kind: Kind, found: Iterator[Any]) -> Kind:
     """The kind for a column whose values are as the answers to `_asked` say."""
     if unmeasured(column.declared):
         scale, whole, no_number = next(found), next(found), next(found)
-        return DOUBLE if no_number else decimal(whole + scale, scale)
+        return DOUBLE if no_number else decimal(max(whole + scale, _ROOMY), scale)
     return TEXT if kind.through and next(found) > 1 else kind
 
 

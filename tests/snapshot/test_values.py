@@ -44,12 +44,23 @@ def test_types_are_the_nearest_and_what_is_lost_is_noted(url: str, tmp_path: Pat
         made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
     types = {name: kind for name, kind, *_ in rows(made.path, "DESCRIBE further.goods")}
     assert types == {
-        "price": "DECIMAL(10,2)", "pieces": "INTEGER", "few": "DECIMAL(12,10)", "many": "DOUBLE", "none": "DOUBLE",
+        "price": "DECIMAL(10,2)", "pieces": "INTEGER", "few": "DECIMAL(18,10)", "many": "DOUBLE", "none": "DOUBLE",
         "span": "INTERVAL", "mark": "VARCHAR",
     }  # fmt: skip
     assert made.notes == [
         "further.goods: kept as binary numbers, for more than 38 digits or a NaN: many, none",
     ]
+
+
+def test_numbers_without_a_precision_have_room_for_more(url: str, tmp_path: Path) -> None:
+    """With as many digits as the values have, an empty table had a DECIMAL(1,0), which no price fits."""
+    sums = """CREATE TABLE sums (paid numeric, none numeric); INSERT INTO sums VALUES (9.5, NULL);
+        CREATE TABLE unused (paid numeric)"""
+    with further(url, sums):
+        made = take_snapshot(url, tmp_path / "sums.duckdb", schemas=["further"])
+    kinds = [kind for _, kind, *_ in rows(made.path, "DESCRIBE further.sums")]
+    assert kinds == ["DECIMAL(18,1)", "DECIMAL(18,2)"]
+    assert [kind for _, kind, *_ in rows(made.path, "DESCRIBE further.unused")] == ["DECIMAL(18,2)"]
 
 
 def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path) -> None:
@@ -72,8 +83,10 @@ def test_texts_that_a_file_of_values_could_confuse(url: str, tmp_path: Path) -> 
 
 NESTED = r"""
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s fine');
+CREATE DOMAIN feeling AS mood NOT NULL DEFAULT 'sad';
+CREATE DOMAIN felt AS feeling;
 CREATE TABLE nested (id int, mood mood, words text[], counts bigint[], parts float8[], grid int[], moods mood[],
-    about json, span interval, search tsvector);
+    about json, span interval, search tsvector, felt felt);
 INSERT INTO nested VALUES
     (1, 'it''s fine', ARRAY['a,b', 'x"y\z', NULL, '[1]', E'new\nline', 'é', ''], '{1,NULL}', '{NaN,1.5,Infinity}',
      '{1,2}', '{ok}', '{"a":  1}', '-1 day +02:03:04.5', 'a:1'),
@@ -88,6 +101,7 @@ def test_enums_lists_json_and_intervals_are_those_of_duckdb(url: str, tmp_path: 
     assert {name: kind for name, kind, *_ in rows(made.path, "DESCRIBE further.nested")} == {
         "id": "INTEGER", "mood": "ENUM('sad', 'ok', 'it''s fine')", "words": "VARCHAR[]", "counts": "BIGINT[]",
         "parts": "DOUBLE[]", "grid": "INTEGER[]", "moods": "VARCHAR", "about": "JSON", "span": "INTERVAL",
+        "felt": "ENUM('sad', 'ok', 'it''s fine')",
     }  # fmt: skip
     assert rows(made.path, "SELECT words, counts, parts::VARCHAR, grid, moods, about FROM further.nested LIMIT 1") == [
         (
