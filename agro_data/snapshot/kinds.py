@@ -15,9 +15,10 @@ _SAME = {
     "real": "FLOAT",
     "double precision": "DOUBLE",
     "boolean": "BOOLEAN",
+    "uuid": "UUID",
     "time without time zone": "TIME",
 }
-_TEXTS = frozenset(("text", "character varying", "character", '"char"', "name", "uuid", "json", "jsonb", "xml"))
+_TEXTS = frozenset(("text", "character varying", "character", '"char"', "name", "json", "jsonb", "xml"))
 # A year before Christ stands behind its day in brackets in DuckDB, which overlooks what PostgreSQL writes.
 _DAY = r"regexp_replace({}::text, ' BC$', ' (BC)')"
 _MOMENT = r"regexp_replace(({})::text, '^(\S+) (\S+) BC$', '\1 (BC) \2')"
