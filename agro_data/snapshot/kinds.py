@@ -98,6 +98,8 @@ def kept(declared: str, labels: Sequence[str] = ()) -> Kind | None:
         return JSON
     if bare == "interval":
         return SPAN
+    if bare == "inet":
+        return Kind("VARCHAR", "abbrev({})")  # as the server shows it: 10.0.0.1, where its text has /32
     if bare in _SAME:
         return Kind(_SAME[bare])
     if bare == "date":

@@ -128,7 +128,7 @@ def _kept_columns(table: Table, made: Snapshot) -> tuple[tuple[Column, Kind], ..
             made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
         else:
             columns.append((column, kind))
-            if kind == TEXT and not compares_as_text(column.declared):
+            if kind.duckdb == TEXT.duckdb and not compares_as_text(column.declared):
                 texts.append(f"{column.name} ({column.declared})")
     if texts:
         made.notes.append(f"{table}: kept as text, which compares otherwise than on the server: {', '.join(texts)}")
