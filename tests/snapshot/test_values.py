@@ -38,7 +38,8 @@ CREATE TABLE goods (
     place inet
 );
 INSERT INTO goods VALUES
-    (1.5, 3, 0.25, 1e39, 'NaN', '20:00', NULL, '10.0.0.1'), (2, 4, 10, 1, 1, '100:00', NULL, '10.1.0.0/16'), (3, 5, 1, 1, 2, '1 day', NULL, NULL);
+    (1.5, 3, 0.25, 1e39, 'NaN', '20:00', NULL, '10.0.0.1'), (2, 4, 10, 1, 1, '100:00', NULL, '10.1.0.0/16'),
+    (3, 5, 1, 1, 2, '1 day', NULL, NULL);
 """
 
 
