@@ -5,6 +5,7 @@ What DuckDB reads is read in a child process (`apart`). A DuckDB file that passe
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 from agro_data.databases.content import content_hash
@@ -14,6 +15,8 @@ from agro_data.databases.identity import one_line
 from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database, Problem, Stamp
 
+LARGE = 2**29  # bytes, from which on it takes so long that a person should know of it
+log = logging.getLogger(__name__)
 REMEDY = "check it with the engine's own tools, or give a copy"
 
 
@@ -33,6 +36,8 @@ def examined(database: Database) -> Examined:
         return Examined(problems)
     try:
         seen = stamp(database.path, database.layout)
+        if (size := sum(size for _, size, *_ in seen)) >= LARGE:
+            log.warning("%s: reading all of it (%.1f GB), to know whether it has changed", place, size / 1e9)
         return Examined(problems, content_hash(database.path, database.layout), seen)
     except OSError as error:
         problem = Problem(place, f"cannot be read: {error.strerror}", "check its permissions")

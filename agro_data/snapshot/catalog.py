@@ -27,11 +27,14 @@ WHERE inhrelid = ANY (%s) AND inhparent = ANY (%s) AND NOT EXISTS (
   SELECT FROM pg_attribute a WHERE a.attrelid = inhrelid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0)
 GROUP BY inhrelid HAVING count(*) = 1
 """
-_COLUMNS = """
+_BELOW = """
 WITH RECURSIVE below (domain, type, modifier) AS (
   SELECT oid, typbasetype, typtypmod FROM pg_type WHERE typtype = 'd'
   UNION ALL
   SELECT below.domain, t.typbasetype, t.typtypmod FROM below JOIN pg_type t ON t.oid = below.type WHERE t.typtype = 'd')
+"""  # of each domain the types below it, the last of which is none
+_COLUMNS = f"""
+{_BELOW}
 SELECT a.attrelid, a.attname, a.attnotnull,
        format_type(coalesce(below.type, a.atttypid), coalesce(below.modifier, a.atttypmod)),
        has_column_privilege(a.attrelid, a.attnum, 'SELECT'), col_description(a.attrelid, a.attnum)
@@ -60,9 +63,11 @@ WHERE k.conrelid = ANY (%s) AND k.confrelid = ANY (%s) AND k.contype = 'f' AND k
 ORDER BY k.conrelid, k.conname
 """
 
-_LABELS = """
+_LABELS = f"""
+{_BELOW}
 SELECT a.attrelid, a.attname, array_agg(e.enumlabel::text ORDER BY e.enumsortorder)
-FROM pg_attribute a JOIN pg_enum e ON e.enumtypid = a.atttypid
+FROM pg_attribute a LEFT JOIN below ON below.domain = a.atttypid
+JOIN pg_enum e ON e.enumtypid IN (a.atttypid, below.type)
 WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attrelid, a.attname
 """
 _CHECKS = """

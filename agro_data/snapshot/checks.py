@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from agro_data.databases.checks import checks
-from agro_data.databases.quoting import literal, quoted
+from agro_data.databases.quoting import quoted
 from agro_data.snapshot.catalog import Table
 
 _TEXTS = exp.DataType.TEXT_TYPES
@@ -18,9 +18,7 @@ _DATES = exp.DataType.TEMPORAL_TYPES
 
 
 def conditions(table: Table, columns: Sequence[str]) -> tuple[str, ...]:
-    """What a table's CHECK constraints say of these columns of it, and that they have a label of their enum; without
-    what `databases.checks` does not read.
-    """
+    """What a table's CHECK constraints say of these columns of it, without what `databases.checks` does not read."""
     named = ", ".join(f"{quoted(column)} INT" for column in columns)
     found: list[str] = []
     for definition in table.checks:
@@ -31,8 +29,6 @@ def conditions(table: Table, columns: Sequence[str]) -> tuple[str, ...]:
         except (SqlglotError, RecursionError):
             continue
         found += checks(f"CREATE TABLE t ({named}, {said})", "duckdb") if said else ()
-    labelled = [column for column in table.columns if column.labels and column.name in columns]
-    found += [f"{quoted(column.name)} IN ({', '.join(map(literal, column.labels))})" for column in labelled]
     return tuple(dict.fromkeys(found))
 
 

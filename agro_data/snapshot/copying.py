@@ -24,9 +24,9 @@ from agro_data.databases.quoting import literal, quoted
 from agro_data.snapshot.address import refuse_unclear
 from agro_data.snapshot.catalog import Column, Table, read_tables
 from agro_data.snapshot.description import Join, describe
-from agro_data.snapshot.kinds import DOUBLE, WIDEST, Kind, decimal, unmeasured
+from agro_data.snapshot.kinds import DOUBLE, TEXT, WIDEST, Kind, decimal, listing, nested, unmeasured
 from agro_data.snapshot.outcome import Copied, Snapshot
-from agro_data.snapshot.plan import FILE, Planned, attempts, chosen_tables, plan
+from agro_data.snapshot.plan import FILE, Planned, attempts, chosen_tables, plainer, plan
 
 if TYPE_CHECKING:
     import psycopg
@@ -35,6 +35,8 @@ MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
 _UNFIT = re.compile(r'.*\nError when converting column "c([1-9]\d*)"', re.DOTALL)  # below the row itself
 _QUOTED = re.compile(r'".*"')
 ROWS = "rows.csv"
+_ROOMY = 18  # digits that take no more room than fewer: the next snapshot, and instances, may hold a greater number
+_CENTS = 2  # digits behind the point of a number of which no value is there
 LONGEST_ROW = 64 * 2**20  # bytes
 _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
@@ -139,16 +141,14 @@ def _copy_all(
         )
         one = waiting.pop(place)
         try:
-            with server.transaction():  # a savepoint: what fails ends nothing else
-                one = _measured(one, server)
-                rows = _sent(one, server, folder / ROWS)
-            done[place], refused = _filled(one, done, folder / ROWS, rows, file)
+            one, rows, refused = _copied(one, done, server, file, folder / ROWS)
         except (psycopg.Error, duckdb.Error, DatabaseError) as error:
             if server.closed or isinstance(error, _ENDS):  # so it is for all that are left
                 raise
             made.lost.append(f"{one.table}: {_reason(error, one)}")
             continue
-        made.notes += [*_binary(one), *refused]
+        done[place] = one
+        made.notes += refused
         made.tables.append(Copied(str(one.table), rows, len(one.columns)))
         report(f"{one.table}: {rows:,} rows ({len(planned) - len(waiting)} of {len(planned)} tables)")
     joins: list[Join] = []
@@ -160,6 +160,31 @@ def _copy_all(
             else:
                 made.notes.append(f"{one.table}: its key ({', '.join(key.columns)}) is left out with {parent}")
     return [*done.values()], joins
+
+
+def _copied(
+    wanted: Planned,
+    done: Mapping[int, Planned],
+    server: psycopg.Connection[Any],
+    file: duckdb.DuckDBPyConnection,
+    place: Path,
+) -> tuple[Planned, int, list[str]]:
+    """Ask the server for a table and put it into the file; the table as it is there, its number of rows, and notes."""
+    with server.transaction():  # a savepoint: what fails ends nothing else
+        one = _measured(wanted, server)
+        rows = _sent(one, server, place)
+    try:
+        made, notes = _filled(one, done, place, rows, file)
+    except duckdb.ConversionException:
+        plain = plainer(one)
+        if plain == one:
+            raise
+        with server.transaction():
+            _sent(plain, server, place)
+        made, notes = _filled(plain, done, place, rows, file)
+        texts = [column.name for column, kind in one.columns if nested(kind)]
+        notes = [f"{one.table}: kept as text, as DuckDB refuses a value: {', '.join(texts)}", *notes]
+    return made, rows, [*_other_kinds(one), *notes]
 
 
 def _reason(error: Exception, one: Planned) -> str:
@@ -239,42 +264,53 @@ def _lines(one: Planned, done: Mapping[int, Planned]) -> Iterator[str]:
 
 
 def _fill(one: Planned, rows: Path, sent: int, file: duckdb.DuckDBPyConnection) -> None:
-    types = ["INTEGER", *(kind.duckdb for _, kind in one.columns)]
+    kinds = [kind for _, kind in one.columns]
+    types = ["INTEGER", *(kind.given for kind in kinds)]
     read = ", ".join(f"{literal(f'c{place}')}: {literal(kind)}" for place, kind in enumerate(types))
     given = f"read_csv({literal(glob.escape(str(rows)))}, columns = {{{read}}}, {_CSV})"
-    file.execute(f"INSERT INTO {one.place} SELECT * EXCLUDE (c0) FROM {given}")
+    taken = ", ".join(kind.taken(f"c{place}") for place, kind in enumerate(kinds, 1))
+    file.execute(f"INSERT INTO {one.place} SELECT {taken} FROM {given}")
     ((arrived,),) = file.execute(f"SELECT COUNT(*) FROM {one.place}").fetchall()
     if arrived != sent:
         raise DatabaseError(f"the server gave {sent:,} rows, and {arrived:,} arrived")
 
 
 def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
-    """The table with numbers that say nothing of their digits given as many as their values have; binary where one is
-    none."""
-    names = [quoted(column.name) for column, _ in one.columns if unmeasured(column.declared)]
-    if not names:
+    """The table with numbers that say nothing of their digits given as many as their values have and some to spare,
+    binary where one is none, and with lists of lists as text."""
+    asked = [said for column, kind in one.columns for said in _asked(column, kind)]
+    if not asked:
         return one
-    asked = ", ".join(
-        f"coalesce(max(scale({name})), 0), coalesce(max(length(trunc(abs({name}))::text)), 1), "
-        f"coalesce(bool_or({name}::text ~ '[A-Za-z]'), false)"
-        for name in names
-    )
-    found = iter(server.execute(f"SELECT {asked} FROM {_source(one.table)}".encode()).fetchone() or ())
+    found = iter(server.execute(f"SELECT {', '.join(asked)} FROM {_source(one.table)}".encode()).fetchone() or ())
+    return replace(one, columns=tuple((column, _fitting(column, kind, found)) for column, kind in one.columns))
 
-    def kind(column: Column, as_it_was: Kind) -> Kind:
-        if not unmeasured(column.declared):
-            return as_it_was
+
+def _asked(column: Column, kind: Kind) -> tuple[str, ...]:
+    """What has to be known of the values of a column before they are sent."""
+    name = quoted(column.name)
+    if unmeasured(column.declared):
+        return (
+            f"coalesce(max(scale({name})), {_CENTS})",
+            f"coalesce(max(length(trunc(abs({name}))::text)), 1)",
+            f"coalesce(bool_or({name}::text ~ '[A-Za-z]'), false)",
+        )
+    return (f"coalesce(max(array_ndims({name})), 1)",) if kind.through else ()
+
+
+def _fitting(column: Column, kind: Kind, found: Iterator[Any]) -> Kind:
+    """The kind for a column whose values are as the answers to `_asked` say."""
+    if unmeasured(column.declared):
         scale, whole, no_number = next(found), next(found), next(found)
-        return DOUBLE if no_number else decimal(whole + scale, scale)
+        return DOUBLE if no_number else decimal(max(whole + scale, _ROOMY), scale)
+    return TEXT if kind.through and next(found) > 1 else kind
 
-    return replace(one, columns=tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
 
-
-def _binary(one: Planned) -> Iterator[str]:
-    """A note of the numbers that are no longer exact."""
-    listed = [column.name for column, kind in one.columns if kind == DOUBLE and unmeasured(column.declared)]
-    if listed:
+def _other_kinds(one: Planned) -> Iterator[str]:
+    """Notes of the columns that are not what they were: numbers that are no longer exact, and lists of lists."""
+    if listed := [column.name for column, kind in one.columns if kind == DOUBLE and unmeasured(column.declared)]:
         yield f"{one.table}: kept as binary numbers, for more than {WIDEST} digits or a NaN: {', '.join(listed)}"
+    if listed := [column.name for column, kind in one.columns if kind == TEXT and listing(column.declared)]:
+        yield f"{one.table}: kept as text, for arrays of several dimensions: {', '.join(listed)}"
 
 
 def _source(table: Table) -> str:

@@ -10,7 +10,7 @@ from agro_data.databases.health import some
 from agro_data.databases.quoting import folded, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.checks import conditions
-from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept
+from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept, nested
 from agro_data.snapshot.outcome import Snapshot
 
 FILE = "agro_snapshot"  # by which the file that is being written is attached
@@ -121,14 +121,14 @@ def _kept_columns(table: Table, made: Snapshot) -> tuple[tuple[Column, Kind], ..
     columns: list[tuple[Column, Kind]] = []
     texts: list[str] = []
     for column in table.columns:
-        kind = kept(column.declared)
+        kind = kept(column.declared, column.labels)
         if kind is None:
             made.notes.append(f"{table}.{column.name}: {column.declared} is not copied")
         elif folded(column.name) in {folded(other.name) for other, _ in columns}:
             made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
         else:
             columns.append((column, kind))
-            if kind == TEXT and not compares_as_text(column.declared):
+            if kind.duckdb == TEXT.duckdb and not compares_as_text(column.declared):
                 texts.append(f"{column.name} ({column.declared})")
     if texts:
         made.notes.append(f"{table}: kept as text, which compares otherwise than on the server: {', '.join(texts)}")
@@ -149,6 +149,11 @@ def _in_order_of(key: Reference, keys: Sequence[tuple[str, ...]]) -> Reference:
     order = next((names for names in keys if {*names} == {*key.ref_columns}), key.ref_columns)
     pairs = dict(zip(key.ref_columns, key.columns, strict=True))
     return replace(key, columns=tuple(pairs[name] for name in order), ref_columns=tuple(order))
+
+
+def plainer(one: Planned) -> Planned:
+    """The table with texts in place of lists, JSON and intervals."""
+    return replace(one, columns=tuple((column, TEXT if nested(kind) else kind) for column, kind in one.columns))
 
 
 def attempts(one: Planned, done: Mapping[int, Planned]) -> list[Planned]:

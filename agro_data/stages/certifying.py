@@ -165,7 +165,8 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
     made = [task for task in tasks if work.finished("candidates", task.shard)]
     waiting = [task for task in made if not work.finished("verified", task.shard)]
     verified = running.run(
-        shards.verify, waiting, workers, "verified", "candidates", progress, reads=shards.read_to_verify
+        *(shards.verify, waiting, workers, "verified", "candidates", progress, shards.candidates_in),
+        reads=shards.read_to_verify,
     )
     made = [task for task in made if work.finished("verified", task.shard)]
     asked = saying.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)

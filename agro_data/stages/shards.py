@@ -85,7 +85,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> StageCou
         waiting = lacking(context, "candidates", "verified")
         waiting.sort(key=_bulk, reverse=True)  # the slowest first, so that no worker is left alone with it at the end
         problems += failures(
-            run(verify, waiting, workers, "verified", "candidates", progress, _candidates_in, reads=read_to_verify)
+            run(verify, waiting, workers, "verified", "candidates", progress, candidates_in, reads=read_to_verify)
         )
         more = _planned(context, number)
         if not more:
@@ -101,7 +101,8 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> StageCou
     )
 
 
-def _candidates_in(task: Task) -> int:
+def candidates_in(task: Task) -> int:
+    """How many candidates a shard has."""
     return tally.rows(task.context.work, "candidates", [task.shard])
 
 

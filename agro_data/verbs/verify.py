@@ -202,7 +202,7 @@ def _verify_version(
     elif out is not None:
         why = "every example is broken" if drift.differs else "databases and examples are as they were"
         tell([f"no version is opened: {why}"], "dim")
-    _end_drift(drift, fail_under, saved and not unopened)
+    _end_drift(drift, fail_under, saved and not unopened, output)
 
 
 def _show_drift(figures: dict[str, Any]) -> None:
@@ -222,12 +222,13 @@ def _show_drift(figures: dict[str, Any]) -> None:
     say(f"{figures['broken']:,} are broken; {figures['other_answers']:,} of those that hold have another answer now.")
 
 
-def _end_drift(drift: Drift, fail_under: float | None, saved: bool) -> None:
+def _end_drift(drift: Drift, fail_under: float | None, saved: bool, output: Path | None) -> None:
     broken = drift.counts["broken"]
     too_few = drift.sound < fail_under if fail_under is not None else broken > 0
     if too_few and fail_under is not None:
         tell([f"{drift.sound:.4f} of the examples hold, asked for were {fail_under}"], "yellow")
     elif too_few:
-        tell([f"{broken:,} of {len(drift.fates):,} examples are broken; --output FILE says why of each"], "yellow")
+        why = f"{output or '--output FILE'} says why of each"
+        tell([f"{broken:,} of {len(drift.fates):,} examples are broken; {why}"], "yellow")
     if too_few or not saved:
         raise SystemExit(FAILED_SOME)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, parquet_file, sqlite_file
 
+from agro_data.databases import examining
+from agro_data.databases.catalog import find_databases
 from agro_data.databases.content import content_hash, duckdb_hash, written_hash
 from agro_data.databases.errors import DatabaseError
 
@@ -108,3 +111,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\1" * 5_000)
     with pytest.raises(DatabaseError, match=r"bad\.duckdb"):
         duckdb_hash(tmp_path / "bad.duckdb")
+
+
+def test_reading_a_large_file_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(duckdb.connect(tmp_path / "shop.duckdb")) as file:
+        file.execute("CREATE TABLE part AS SELECT 1 AS id")
+    assert find_databases(tmp_path).databases
+    assert caplog.messages == []
+    monkeypatch.setattr(examining, "LARGE", 1)
+    assert find_databases(tmp_path).databases
+    assert [line.partition(" (")[0] for line in caplog.messages] == ["shop.duckdb: reading all of it"]

@@ -446,6 +446,7 @@ def test_the_verb_is_a_gate_and_opens_the_version(tmp_path: Path) -> None:
     assert "3 of 4 examples hold: 1 as they are, 2 repaired." in done.stdout
     assert "shop: table customer is client now" in done.stdout
     assert len((tmp_path / "drift.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+    assert "1 of 4 examples are broken; drift.jsonl says why of each" in done.stderr
     done = agro(tmp_path, "out/shop", "--databases", "databases", "--out", "out")  # the new one, which holds
     assert done.returncode == 0
     assert "no version is opened: databases and examples are as they were" in done.stderr

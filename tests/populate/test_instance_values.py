@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
 from random import Random
 
+import duckdb
 import pytest
 from sqlglot import parse_one
 
+from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Test as Comparison
 from agro_data.populate.instances.comparisons import choose
+from agro_data.populate.instances.draw import Draws
+from agro_data.populate.instances.proposal import Focus
+from agro_data.populate.instances.schema import instance_schema
 from agro_data.populate.instances.values import above, beyond, holds, later_that_day
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import ColumnProfile, Kind
+from agro_data.profiling.profiler import profile_database
+
+
+@pytest.mark.parametrize("declared", ["DECIMAL(1,0)", "DECIMAL(2,2)", "DECIMAL(4,1)", "UTINYINT"])
+def test_a_table_without_rows_gets_what_its_types_hold(declared: str, tmp_path: Path) -> None:
+    """Of a DECIMAL(1,0) some draws gave 47 alone, and every query of the database was without instances."""
+    path = tmp_path / "shop.duckdb"
+    with closing(duckdb.connect(path)) as file:
+        file.execute(f"CREATE TABLE part (id INTEGER PRIMARY KEY, size {declared} NOT NULL)")
+        file.execute("CREATE TABLE depot AS SELECT 1 AS id")
+    profile = profile_database(find_databases(path).databases[0])
+    schema, place = instance_schema(profile), ("part", "size")
+    for seed in range(60):
+        draws = Draws(schema, profile, Focus({}, frozenset(), frozenset()), seed)
+        given = [draws.value(place), draws.new(place), draws.alone(place), draws.new(place)]
+        assert all(draws.can_hold(place, value) for value in given), given
 
 
 @pytest.mark.parametrize(

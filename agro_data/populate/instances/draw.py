@@ -138,7 +138,10 @@ class _Column:
         pool = dict.fromkeys(fresh(spec, known, number, rng) for number in numbers)
         kept = list(filter(may, pool))
         self.pool = kept if len(kept) >= _LEAST else list(dict.fromkeys((*kept, *known)))
-        self.pool = self.pool or list(filter(may, (None,))) or list(pool)
+        self.pool = self.pool or list(filter(may, (None,)))
+        if not self.pool:  # a narrow type: the first numbers are the likeliest that it holds
+            nearest = dict.fromkeys(fresh(spec, known, number, rng) for number in range(_POOL * 3))
+            self.pool = list(filter(may, nearest)) or list(pool)
         self.used: set[Cell] = set()
         self.number = 0
         self.tries = _TRIES

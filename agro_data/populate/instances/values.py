@@ -218,14 +218,20 @@ def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Ra
 
 def _fresh_number(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Random) -> Cell:
     numbers = [value for value in known if isinstance(value, int | float)]
-    low, high = (min(numbers), max(numbers)) if numbers else (1, 100)
-    whole = column.kind != "real" or all(float(value).is_integer() for value in numbers)
+    low, high = (min(numbers), max(numbers)) if numbers else _unseen(column)
+    whole = column.kind != "real" or (all(float(value).is_integer() for value in numbers) and high >= 1)
     if whole:
         low, high = int(low), int(high)
         if high - low < 4 * number + 8:
             return low + number
         return rng.randint(low, high)
-    return round(rng.uniform(low, high), 2)
+    return round(rng.uniform(low, high), 2 if numbers else decimals(column.declared_type) or 2)
+
+
+def _unseen(column: ColumnSpec) -> tuple[float, float]:
+    """The ends of the numbers for a column of which none is known: 1 to 100, as far as its type holds them."""
+    most = largest(column.declared_type, column.kind) if column.typed else 100
+    return min(1, most / 10), min(100, most)
 
 
 def _fresh_date(column: ColumnSpec, given: Sequence[Cell], number: int) -> Cell:
