@@ -316,6 +316,50 @@ def test_evidence_counts_as_said(market: Path, tmp_path: Path) -> None:
     assert not {f.kind for f in found.checked[0].findings} & {"value_not_asked", "number_not_asked"}
 
 
+def test_what_is_accepted_beside_the_gold_must_run(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.json"
+    golds = ["SELECT name FROM stall", "SELECT nane FROM stall", "SELECT stall_id FROM stall WHERE opened < 1900"]
+    file.write_text(json.dumps([{"db_id": "market", "question": "Names?", "query": golds}]), encoding="utf-8")
+    [checked] = verify_pairs(file, market, workers=1).checked
+    [found] = checked.findings
+    assert found.kind == "unknown_name"
+    assert found.says.startswith("Accepted SQL 2 of 3: No column nane")
+    assert not found.mended
+
+
+def test_a_question_without_an_answer_is_not_checked(market: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "market", "question": "Names?", "query": "SELECT name FROM stall", "is_impossible": False},
+        {"db_id": "market", "question": "Weather?", "query": "null", "is_impossible": True},
+        {"db_id": "market", "question": "Rain?", "query": "", "is_impossible": True},
+    ]
+    (tmp_path / "pairs.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = verify_pairs(tmp_path / "pairs.json", market, workers=1)
+    assert [one.findings for one in found.checked] == [()]
+    assert not found.problems
+    assert "2 rows without SQL, since no SQL answers the question: not checked" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "says"),
+    [
+        (
+            "SELECT name FROM stall WHERE opened > ALL (SELECT 1)",
+            "syntax",
+            'The engine says: near "ALL": syntax error.',
+        ),
+        ("SELECT name FROM stall WHERE opened =", "syntax", "Something is missing. Line 1, Col: "),
+        ("SELECT 1; SELECT 2", "not_a_query", "If each is a right answer, give them as a list in place of the text."),
+        ("SELECT CAST(julianday('now') - opened AS INTEGER) FROM stall", "reads_clock", "Function julianday reads the"),
+        ("SELECT strftime('%Y', 'now') - opened FROM stall", "reads_clock", "Function strftime reads the clock."),
+    ],
+)
+def test_sentences(market: Path, tmp_path: Path, sql: str, kind: str, says: str) -> None:
+    [checked] = verify_pairs(write_pairs(tmp_path / "pairs.json", [("Names?", sql)]), market, workers=1).checked
+    [found] = [one for one in checked.findings if one.kind == kind]
+    assert says in found.says
+
+
 def test_duckdb(tmp_path: Path) -> None:
     place = duckdb_market(tmp_path / "databases")
     asked = [
