@@ -11,6 +11,7 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.bounds import check_bounds
 from agro_data.pairs.finding import Finding
+from agro_data.pairs.left_out import check_left_out
 from agro_data.pairs.mending import rewritten, turned
 from agro_data.pairs.numbers import SMALL, check_numbers, listed, says_time
 from agro_data.profiling.profile import DatabaseProfile
@@ -69,6 +70,7 @@ def check_wording(
         *_direction(question, found, dialect),
         *_extremes(question, found, dialect),
         *_aggregates(question, evidence, sql, found, profile),
+        *check_left_out(question, sql, found, profile),
     ]
 
 

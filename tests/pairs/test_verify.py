@@ -219,6 +219,41 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("What are the towns?", "SELECT count(DISTINCT town) FROM stall"),
         ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
     ),
+    (
+        "extreme_missing",
+        ("Which stall is the oldest?", "SELECT name FROM stall"),
+        ("Which stall is the oldest?", "SELECT name FROM stall ORDER BY opened LIMIT 1"),
+    ),
+    (
+        "extreme_missing",
+        ("What are the amounts above the maximum?", "SELECT amount FROM sale"),
+        ("What are the maximum amounts?", "SELECT max_amount FROM (SELECT amount AS max_amount FROM sale)"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town <> 'York'"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls have never sold?", "SELECT name FROM stall JOIN sale USING (stall_id)"),
+        ("Which stalls have never sold?", "SELECT name FROM stall LEFT JOIN sale USING (stall_id) GROUP BY name"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are without a town?", "SELECT name FROM stall"),
+        ("Which stall is called Without?", "SELECT name FROM stall WHERE name = 'Without'"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town IN ('York', 'Leeds')"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls of York or Hull?", 'SELECT name FROM stall WHERE town = "York"'),
+        ("Which stall of York, Leeds' rival?", "SELECT name FROM stall WHERE town = 'York' AND name <> 'Leeds'"),
+    ),
 ]  # fmt: skip
 IDS = [f"{kind}-{number}" for number, (kind, _, _) in enumerate(CASES)]
 
