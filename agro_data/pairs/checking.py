@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, TIES, Finding
 from agro_data.pairs.joins import check_joins
@@ -45,7 +46,8 @@ def check_pairs(
         if findings:  # what is equal, and what comes first, is another once sizes are read as such
             found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
     literals, joins = check_literals(database, names, sandbox), check_joins(names, profile)
-    for more in (check_reading(names), literals, sizes, joins):
+    divisions = check_divisions(database, names, sandbox)
+    for more in (check_reading(names), literals, sizes, divisions, joins):
         for sql, findings in more.items():
             found[sql] += findings
 

@@ -108,6 +108,13 @@ _KINDS = (
         "Numbers or dates kept as text are sorted, compared or averaged as text",
         "read them as what they are (CAST, NULLIF for what is missing, julianday), or store them so",
     ),
+    Kind(
+        "integer_division",
+        "warning",
+        False,
+        "A quotient of whole numbers loses its fraction",
+        "divide reals (CAST(x AS REAL)), or say that a whole number is meant",
+    ),
     Kind("tie_at_limit", "warning", True, "LIMIT cuts between equal rows", _CHANCE),
     Kind("tie_in_order", "note", True, "Rows that compare equal are ordered by chance", _CHANCE),
     Kind("unordered_limit", "warning", True, "LIMIT without ORDER BY", "add an ORDER BY"),

@@ -220,6 +220,21 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
     ),
     (
+        "integer_division",
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) / COUNT(*) FROM sale"),
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) * 1.0 / COUNT(*) FROM sale"),
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT (SELECT COUNT(*) FROM sale) / COUNT(*) FROM stall"),
+        ("Amount per sale?", "SELECT SUM(amount) / COUNT(*) FROM sale"),  # of reals
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT COUNT(*) / COUNT(DISTINCT stall_id) * 100 FROM sale"),
+        ("Decades?", "SELECT DISTINCT opened / 10 * 10, CAST(opened / stall_id AS INTEGER) FROM stall"),
+    ),
+    (
         "extreme_missing",
         ("Which stall is the oldest?", "SELECT name FROM stall"),
         ("Which stall is the oldest?", "SELECT name FROM stall ORDER BY opened LIMIT 1"),
