@@ -45,9 +45,8 @@ def check_pairs(
     for sql, findings in sizes.items():
         if findings:  # what is equal, and what comes first, is another once sizes are read as such
             found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
-    literals, joins = check_literals(database, names, sandbox), check_joins(names, profile)
-    divisions = check_divisions(database, names, sandbox)
-    for more in (check_reading(names), literals, sizes, divisions, joins):
+    literals, joins = check_literals(database, names, sandbox), check_joins(database, names, profile, sandbox)
+    for more in (check_reading(names), literals, sizes, check_divisions(database, names, sandbox), joins):
         for sql, findings in more.items():
             found[sql] += findings
 
