@@ -13,6 +13,7 @@ from agro_data.evaluation.rows import BIRD_MARK, Item, LoadProblem, Row, Unreada
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
     "spidersynquestion",  # Spider-Syn
+    "sql_prompt",  # Gretel
 )
 SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
 GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")

@@ -32,6 +32,14 @@ def test_a_list_of_golds_is_the_gold_and_what_is_right_too(tmp_path: Path, suffi
     assert {pair.alternatives for pair in loaded.pairs} == {("SELECT 1", "SELECT 2")}
 
 
+def test_a_prompt_for_sql_is_the_question(tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "d", "sql_prompt": "How many?", "sql_context": "CREATE TABLE t (a)", "sql": "SELECT COUNT(*) FROM t"}
+    ]
+    [pair] = load_pairs(write(tmp_path / "a.jsonl", rows)).pairs
+    assert (pair.question, pair.sql) == ("How many?", "SELECT COUNT(*) FROM t")
+
+
 def test_instructions_are_evidence(tmp_path: Path) -> None:
     rows = [{**row, "instructions": "MoM is the change by month"} for row in ROWS]
     assert {pair.evidence for pair in load_pairs(write(tmp_path / "a.csv", rows)).pairs} == {rows[0]["instructions"]}
