@@ -14,6 +14,7 @@ import sys
 import textwrap
 import threading
 import traceback
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -36,6 +37,7 @@ CANNOT_START = 2
 INTERRUPTED = 130
 ASKED_TO_END = (signal.SIGTERM, signal.SIGHUP)
 WIDEST = 100_000  # characters of a line that is piped
+SHOWN = 3  # problems of one reason
 LONGEST_CELL = 200  # characters of a cell of a result
 # With the marks that turn the direction of writing: a text may be shown in another order than it is run.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -220,6 +222,18 @@ def tell(lines: Iterable[str], style: str) -> None:
     """Lines on standard error, each once, unbroken."""
     for line in dict.fromkeys(lines):
         notes.print(visible(line), style=style, soft_wrap=True)
+
+
+def few_of_each(problems: Iterable[str]) -> list[str]:
+    """Problems ("place: reason"); of those with one reason the first `SHOWN`, and how many more there are."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for problem in dict.fromkeys(problems):
+        places[problem.partition(": ")[2] or problem].append(problem)
+    lines: list[str] = []
+    for reason, some in places.items():
+        lines += some[:SHOWN]
+        lines += [f"and {len(some) - SHOWN:,} more: {reason}"] if len(some) > SHOWN else []
+    return lines
 
 
 def run(command: click.Command) -> None:

@@ -18,6 +18,7 @@ from agro_data.terminal import (
     INTERRUPTED,
     Resumed,
     Verb,
+    few_of_each,
     in_words,
     put,
     run,
@@ -221,3 +222,9 @@ def test_an_output_that_takes_nothing_is_told_in_one_line_where_one_can_be(
     told = [line for line in done.stderr.splitlines() if not line.startswith("note")]
     assert told == ["no room to write: No space left on device. Free some space and run it again"] * said
     assert done.returncode == CANNOT_START
+
+
+def test_what_is_said_of_many_places_is_said_of_three() -> None:
+    problems = [f"a.json, row {n}: no database: no row" for n in range(1, 6)]
+    told = few_of_each([*problems[:4], "b.json: is empty", problems[4], problems[0], "no place"])
+    assert told == [*problems[:3], "and 2 more: no database: no row", "b.json: is empty", "no place"]

@@ -279,13 +279,19 @@ class _Grader:
         """Verdicts of predictions whose databases are there."""
         held = [self._held_against(row) for row in rows]
         cases: list[Case] = []
-        owners: list[int] = []
+        owners: list[tuple[int, int]] = []  # row and attempt
         for number, row in enumerate(rows):
-            for predicted in (row.predictions or ("",)) if row.gold else ():
-                cases.append(Case(row.gold, predicted, held[number], alternatives=row.alternatives))
-                owners.append(number)
+            for attempt, predicted in enumerate((row.predictions or ("",)) if row.gold else ()):
+                # `strict` holds rows against one gold: each that is accepted has a case of its own
+                for gold in (row.gold, *(row.alternatives if self.metric.mode == "strict" else ())):
+                    cases.append(Case(gold, predicted, held[number], alternatives=row.alternatives))
+                    owners.append((number, attempt))
+        found: dict[tuple[int, int], Grade] = {}
+        for owner, grade in zip(owners, score(self.metric, cases, self.sandbox, self.golds), strict=True):
+            if owner not in found or _is_better(grade, found[owner]):
+                found[owner] = grade
         grades: dict[int, list[Grade]] = defaultdict(list)
-        for number, grade in zip(owners, score(self.metric, cases, self.sandbox, self.golds), strict=True):
+        for (number, _), grade in found.items():
             grades[number].append(grade)
         self._count_idle(rows, grades)
         no_gold = Grade(0.0, "no gold to compare with", "no_gold")
@@ -310,6 +316,13 @@ class _Grader:
         for grade in golds.values():
             if grade.error_class not in UNGRADABLE:  # they are told one by one
                 self.idle.update(grade.idle)
+
+
+def _is_better(grade: Grade, before: Grade) -> bool:
+    """Whether a grade against a further gold takes the place of the one before it: where that one was wrong, or could
+    not be told.
+    """
+    return grade.score > before.score or (before.error_class == "gold_failed" != grade.error_class)
 
 
 def _chunks(places: Iterable[list[int]]) -> Iterator[list[int]]:

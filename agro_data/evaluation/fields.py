@@ -13,6 +13,7 @@ from agro_data.evaluation.rows import BIRD_MARK, Item, LoadProblem, Row, Unreada
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
     "spidersynquestion",  # Spider-Syn
+    "sql_prompt",  # Gretel
 )
 SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
 GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")
@@ -22,11 +23,12 @@ PREDICTED = (
     *("candidates", "samples"),
 )
 DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid")
-EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge")
+EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge", "full_instructions", "instructions")
 IDENTITY = ("example_id", "question_id", "dev_index", "id")
 SPLIT = ("split",)
 ALTERNATIVES = ("alternatives",)
 ANSWERABLE = "answerable"
+IMPOSSIBLE = "is_impossible"  # EHRSQL, SQuAD
 
 _GAPPED = re.compile(r"\A(\d+)\.0\Z")  # how a table with gaps in a column of whole numbers writes one of them
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
@@ -53,9 +55,12 @@ def has_any(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 
 def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
+    """The first field of these names that holds text, a number, or a list of texts, whose first it is. Spider has parse
+    trees under `sql`: no text.
+    """
     field = field_of(fields, names)
-    return _held(str(fields[field])).strip() if field else ""
+    value = fields[field] if field else ""
+    return _held(str(value[0] if isinstance(value, list | tuple) else value)).strip()
 
 
 def id_of(fields: Mapping[str, Any]) -> str:
@@ -70,9 +75,13 @@ def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
         value = fields[spelt[name]] if name in spelt else None
         number = isinstance(value, int) and not isinstance(value, bool)
         number = number or (isinstance(value, float) and value.is_integer())
-        if number or (isinstance(value, str) and value.strip()):
+        if number or _is_text(value) or (isinstance(value, list | tuple) and value and all(map(_is_text, value))):
             return spelt[name]
     return ""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _spelt(fields: Mapping[str, Any]) -> dict[str, str]:
@@ -94,9 +103,19 @@ def texts_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]
     return tuple(_held(one) for one in value if isinstance(one, str))
 
 
+def accepted_in(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """What is right beside a row's gold of these names: the rest of a list of golds, and `alternatives`."""
+    field = field_of(fields, names)
+    value = fields[field] if field else ""
+    further = value[1:] if isinstance(value, list | tuple) else ()
+    return tuple(dict.fromkeys((*(_held(one).strip() for one in further), *texts_of(fields, ALTERNATIVES))))
+
+
 def has_answer(fields: Mapping[str, Any]) -> bool:
-    """Whether SQL can answer the row's question: a corpus version says of some that it cannot."""
-    return str(_folded(fields).get(ANSWERABLE)).strip().lower() not in ("false", "0")
+    """Whether SQL can answer the row's question: a corpus version says of some that it cannot, and so does EHRSQL."""
+    folded = _folded(fields)
+    answerable, impossible = (str(folded.get(name)).strip().lower() for name in (ANSWERABLE, IMPOSSIBLE))
+    return answerable not in ("false", "0") and impossible not in ("true", "1")
 
 
 def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:

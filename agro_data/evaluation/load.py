@@ -14,7 +14,6 @@ from typing import Any
 
 from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import (
-    ALTERNATIVES,
     DATABASE,
     EVIDENCE,
     GOLD,
@@ -22,6 +21,7 @@ from agro_data.evaluation.fields import (
     QUESTION,
     SPLIT,
     SQL,
+    accepted_in,
     check_fields,
     field_of,
     has_answer,
@@ -31,7 +31,6 @@ from agro_data.evaluation.fields import (
     predicted_in,
     spellings,
     text_of,
-    texts_of,
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
@@ -237,7 +236,8 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
         pair = _pair(item, split)
         if not pair.sql and "line" in item.fields:
             continue  # a blank line of the official layout separates
-        lacks = [name for name, value in (("SQL", pair.sql), ("database", pair.db_id)) if not value]
+        needed = (("SQL", pair.sql or not pair.answerable), ("database", pair.db_id))
+        lacks = [name for name, value in needed if not value]
         if lacks:
             problems.append(LoadProblem(item.place, f"no {' and no '.join(lacks)} in this row"))
         else:
@@ -256,7 +256,7 @@ def _pair(row: Row, split: str) -> Pair:
         text_of(fields, EVIDENCE),
         text_of(fields, SPLIT) or split,
         id_of(fields),
-        texts_of(fields, ALTERNATIVES),
+        accepted_in(fields, SQL),
         has_answer(fields),
     )
 
@@ -280,7 +280,7 @@ def _prediction(row: Row, db_id: str) -> Prediction:
         predicted_in(fields, PREDICTED),
         text_of(fields, EVIDENCE),
         id_of(fields),
-        texts_of(fields, ALTERNATIVES),
+        accepted_in(fields, GOLD),
     )
 
 
@@ -324,8 +324,9 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
 
 def _left_out(count: int) -> tuple[str, ...]:
     """A note on questions of a corpus version that a model should ask back: as elsewhere, no metric counts them."""
-    said = f"{count:,} question{'s' if count > 1 else ''} without one answer (`answerable` is false)"
-    return (f"left out, since no SQL can be right there: {said}",) if count else ()
+    said = f"{count:,} question{'s' if count > 1 else ''} without one answer"
+    why = "`answerable` is false, or `is_impossible` true"
+    return (f"left out, since no SQL can be right there: {said} ({why})",) if count else ()
 
 
 def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:

@@ -9,8 +9,9 @@ from agro_data.evaluation.rows import LoadProblem
 
 @dataclass(frozen=True)
 class Pair:
-    """A question with its SQL. What the source does not say is empty; `place` is where a person finds it. Not
-    `answerable` is a question of a corpus version that has no single answer: nothing predicted for it can be right.
+    """A question with its SQL, and `alternatives` that are right too. What the source does not say is empty; `place` is
+    where a person finds it. Not `answerable` is a question that has no single answer: nothing predicted for it can be
+    right, and its SQL may be no query.
     """
 
     place: str

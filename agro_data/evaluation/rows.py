@@ -35,6 +35,7 @@ _MARKS = (
 )
 _UTF8_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 WESTERN = "cp1252"  # Windows' code page, which Microsoft and people call Windows-1252
+_SQL = re.compile(r"\s*(?:\Z|null\s*\Z|(?:select|with|values)\b|\()", re.IGNORECASE)  # or that there is none
 _NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
 _LONGEST = 2**30  # characters of a CSV field
 
@@ -74,8 +75,8 @@ def read_rows(path: Path) -> list[Item]:
 
     Lines of SQL have the fields "line" (the whole), "sql" and, after a tab, "db_id"; a blank line is a row too, with
     an empty "sql". In JSON a list of objects or texts is expected, an object of such lists, whose rows follow each
-    other, or BIRD's object from number to SQL; a text is a row with the field "sql". Raises `UnreadableInput` when the
-    file as a whole cannot be read.
+    other, BIRD's object from number to SQL, or one from id to SQL; a text is a row with the field "sql". Raises
+    `UnreadableInput` when the file as a whole cannot be read.
     """
     suffix = path.suffix.lower()
     if not path.is_file():
@@ -159,12 +160,23 @@ def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
             item = _item(path, int(key), content[key], "number")
             yield content, key, replace(item, number=int(key)) if isinstance(item, Row) else item
         return
+    if isinstance(content, dict) and _is_sql_by_id(content):
+        for key, sql in content.items():
+            yield content, key, Row(f"{path.name}, id {key}", {"id": key, **_sql_fields(sql or "")})
+        return
     lists = [content] if isinstance(content, list) else _lists_in(content) or [held]
     if not isinstance(content, dict | list):
         raise UnreadableInput(f"{path}: expected a list of objects, found {type(content).__name__}")
     places = ((rows, index) for rows in lists for index in range(len(rows)))
     for number, (rows, index) in enumerate(places, 1):
         yield rows, index, _item(path, number, rows[index], "row")
+
+
+def _is_sql_by_id(content: dict[str, Any]) -> bool:
+    """An object from id to SQL, some of it missing or odd. A row has more that is no SQL: a question, a database."""
+    texts = all(value is None or isinstance(value, str) for value in content.values())
+    sql = sum(bool(_SQL.match(value or "")) for value in content.values()) if texts else 0
+    return sql > 0 and 10 * sql >= 9 * len(content)
 
 
 def _looks_like_lines(text: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
-from agro_data.pairs.finding import TIES, Finding
+from agro_data.pairs.finding import KINDS, TIES, Finding
 from agro_data.pairs.joins import check_joins
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.reading import check_reading
@@ -38,14 +39,14 @@ def check_pairs(
     """Check pairs of one database. Without a `shuffled` copy answers that depend on the stored order of rows are not
     found.
     """
-    statements = list(dict.fromkeys(pair.sql for pair in pairs))
+    statements = list(dict.fromkeys(sql for pair in pairs for sql in (pair.sql, *pair.alternatives)))
     found, results, names = examine(database, profile, statements, sandbox, shuffled)
     sizes = check_sizes(database, names, profile, sandbox)
     for sql, findings in sizes.items():
         if findings:  # what is equal, and what comes first, is another once sizes are read as such
             found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
-    literals, joins = check_literals(database, names, sandbox), check_joins(names, profile)
-    for more in (check_reading(names), literals, sizes, joins):
+    literals, joins = check_literals(database, names, sandbox), check_joins(database, names, profile, sandbox)
+    for more in (check_reading(names), literals, sizes, check_divisions(database, names, sandbox), joins):
         for sql, findings in more.items():
             found[sql] += findings
 
@@ -54,4 +55,12 @@ def check_pairs(
             return ()
         return check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile, database.dialect)
 
-    return Found(tuple((*found[pair.sql], *wording(pair)) for pair in pairs), results, names)
+    def further(pair: Pair) -> Iterator[Finding]:
+        """What makes an accepted SQL beside the gold of no use."""
+        for number, sql in enumerate(pair.alternatives, 2):
+            for one in found[sql] if sql != pair.sql else ():
+                if KINDS[one.kind].severity == "error":
+                    yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
+
+    told = tuple((*found[pair.sql], *further(pair), *wording(pair)) for pair in pairs)
+    return Found(told, results, names)

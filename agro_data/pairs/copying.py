@@ -96,7 +96,8 @@ def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in fields.items():
         if name == field:
-            row |= {name: sql, original: fields.get(original) or value}
+            new = [sql, *value[1:]] if isinstance(value, list | tuple) else sql  # of several golds the first is mended
+            row |= {name: new, original: fields.get(original) or value}
         elif name.lower() in PARSED and value is not None and not isinstance(value, str):
             row[f"{name}{ORIGINAL}"] = value
         elif name != original:

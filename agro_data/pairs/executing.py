@@ -4,6 +4,7 @@ does each of its parts matter on this data?
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -55,6 +56,8 @@ _RAN = {
     "row_order": "row_order",
     "undecided": "not_analysed",
 }
+_SEVERAL = " If each is a right answer, give them as a list in place of the text."
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+'>")  # as sqlglot says it
 UNTESTED = "untested_"  # and the part: idle on this data, not proved to be so on any
 _PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
 
@@ -123,7 +126,11 @@ def _findings(verdict: StatementVerdict, result: Result, names: Resolution | Non
         if result.ok:  # the engine is the last judge
             yield Finding("not_analysed", f"The engine runs it, but the gate says: {detail}.")
         elif result.status == "error" or kind == "not_a_query":
-            yield Finding(kind, f"{capital(detail)}. The engine says: {result.error}.")
+            if kind == "not_a_query" and reason != "multiple_statements" and "syntax error" in result.error.lower():
+                kind = "syntax"  # a form that this engine does not have: > ALL (SELECT ...)
+            more = _SEVERAL if reason == "multiple_statements" else ""
+            told = _MISSING.sub("something is missing", detail)
+            yield Finding(kind, f"{capital(told).rstrip('.')}. The engine says: {result.error.rstrip('.')}.{more}")
         else:
             yield Finding(_RAN[failure(result)[0]], failure(result)[1])
         return
@@ -132,7 +139,7 @@ def _findings(verdict: StatementVerdict, result: Result, names: Resolution | Non
         yield Finding(_RAN[name], f"{capital(why)}.")
         return
     if reason == "not_deterministic_function":
-        yield Finding("reads_clock", f"It uses the {detail}.")
+        yield Finding("reads_clock", f"{capital(detail)}.")
     elif reason == "tie":
         kind = "tie_at_limit" if CUT in detail else "tie_in_order"
         yield Finding(kind, f"{capital(detail)}.")

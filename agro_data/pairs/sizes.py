@@ -79,7 +79,7 @@ def check_sizes(
     for sql, one in offered.items():
         as_it_is, as_numbers = next(results), next(results)
         ordered = names[sql].tree.args.get("order") is not None
-        if as_it_is.ok and as_numbers.ok and not _same(as_it_is.rows, as_numbers.rows, ordered):
+        if as_it_is.ok and as_numbers.ok and not same_answer(as_it_is.rows, as_numbers.rows, ordered):
             findings[sql].append(one)
     return findings
 
@@ -210,7 +210,7 @@ def _is_date(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> boo
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def _same(one: Sequence[Row], other: Sequence[Row], ordered: bool) -> bool:
+def same_answer(one: Sequence[Row], other: Sequence[Row], ordered: bool) -> bool:
     """Whether two answers are the same but for how a number is written."""
     left, right = ([tuple(map(_plain, row)) for row in rows] for rows in (one, other))
     return left == right if ordered else Counter(left) == Counter(right)

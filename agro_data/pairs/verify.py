@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from agro_data.work import atomic_path
 # A gold is not at fault for being long.
 SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)
 INSTANCE = replace(SOURCE, steps=LIMITS.steps)
+_QUERY = re.compile(r"\s*(?:select|with|values)\b|\s*\(", re.IGNORECASE)
 OF_PAIRS = "--databases names the databases of the pairs"
 
 
@@ -125,7 +127,7 @@ def verify_pairs(
     beside them. `catalog` is what was found at `databases` before. Raises `UnreadableInput` when there are no pairs,
     `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
     """
-    loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
+    loaded = _with_sql(pairs if isinstance(pairs, Loaded) else load_pairs(pairs))
     catalog = catalog or usable_databases(databases, OF_PAIRS)
     known = {database.db_id.lower(): database for database in catalog.databases}
     called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}
@@ -165,6 +167,16 @@ def verify_pairs(
         _write_index(instances / INDEX, checked)
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
     return Verified(checked, (*map(str, loaded.problems), *failed), (*unkept, *loaded.notes, *sorted(found.remarks)))
+
+
+def _with_sql(loaded: Loaded) -> Loaded:
+    """Without the rows that say that no SQL answers them, and have none; a note counts them."""
+    pairs = tuple(pair for pair in loaded.pairs if pair.answerable or _QUERY.match(pair.sql))
+    without = len(loaded.pairs) - len(pairs)
+    if not without:
+        return loaded
+    said = f"{without:,} row{'s' if without > 1 else ''} without SQL, since no SQL answers the question: not checked"
+    return replace(loaded, pairs=pairs, notes=(*loaded.notes, said))
 
 
 def _make_room(folder: Path, databases: Sequence[Database]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from difflib import SequenceMatcher
 
 from sqlglot import exp
@@ -11,15 +11,17 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.bounds import check_bounds
 from agro_data.pairs.finding import Finding
+from agro_data.pairs.left_out import check_left_out
 from agro_data.pairs.mending import rewritten, turned
+from agro_data.pairs.numbers import SMALL, check_numbers, listed, says_time
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.statistics import as_number
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.sql.said import SqlValues, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
-SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")
 
 _COUNTED = re.compile(
     r"how many|how much|number|count|amount|total|quantity|frequency|times|size|sum|many|# of|enrol", re.IGNORECASE
@@ -42,6 +44,10 @@ _RANKS = frozenset(
     {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
     | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
 )
+_FLAGS = frozenset({"yes", "no", "true", "false"})
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {day: "weekday" if number < 5 else "weekend" for number, day in enumerate(_WEEK)}
+_NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
 _ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
 _DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
@@ -50,82 +56,33 @@ _DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
 def check_wording(
     question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
 ) -> list[Finding]:
-    """Findings of one pair; `found` is its resolved SQL. A pair without a question has none."""
-    if not question.strip():
+    """Findings of one pair; `found` is its resolved SQL. A pair without a question has none, nor one whose SQL reads no
+    table: that is one fault, and it is told.
+    """
+    if not question.strip() or not found.tables:
         return []
     values = values_in(found, sql)
     return [
-        *_numbers(question, evidence, values),
+        *check_numbers(question, evidence, values, found),
         *check_bounds(question, found, dialect),
-        *_texts(question, evidence, values),
+        *_texts(question, evidence, values, found.tables),
         *_limits(question, evidence, values),
         *_direction(question, found, dialect),
         *_extremes(question, found, dialect),
-        *_aggregates(question, sql, found, profile),
+        *_aggregates(question, evidence, sql, found, profile),
+        *check_left_out(question, sql, found, profile),
     ]
-
-
-# --- numbers -----------------------------------------------------------------------------------------------------
-
-
-def _numbers(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
-    asked = list(numbers_in(question))
-    known = [*asked, *numbers_in(evidence)]
-    unused = [one for one in asked if not one.spelt and max(one.values) > SMALL and not _is_used(one, sql)]
-    unused = [one for one in unused if not _explained(one, evidence)]
-    unasked = [number for number in sql.compared if abs(number) > SMALL and not _is_said(number, known, question)]
-    if unused and unasked:
-        says = f"The question says {_listed(one.text for one in unused)}, the SQL {_listed(map(_shown, unasked))}."
-        yield Finding("number_differs", says)
-        return
-    for one in unused:
-        yield Finding("number_not_used", f"{one.text!r} of the question is not in the SQL.")
-    for number in unasked:
-        yield Finding("number_not_asked", f"{_shown(number)} of the SQL is not in the question or the evidence.")
-
-
-def _is_used(said: Said, sql: SqlValues) -> bool:
-    """Whether a number of the question stands in the SQL in any form."""
-    wanted = {value for number in said.values for value in (number, number - 1, number + 1, number / 100, -number)}
-    if any(_close(number, value) for number in (*sql.numbers, *map(float, sql.limits)) for value in wanted):
-        return True
-    digits = re.sub(r"[^\d.]", "", said.text).strip(".")
-    runs = {digits.lstrip("0") or "0", digits.split(".", maxsplit=1)[0]}
-    if len(digits) == 4:
-        runs.add(digits[2:].lstrip("0"))  # 2010 as '10'
-    return bool(runs & sql.digits) or any(digits in run for run in sql.digits if len(digits) > 1)
-
-
-def _explained(said: Said, evidence: str) -> bool:
-    return bool(evidence) and said.text.lower() in evidence.lower()
-
-
-def _is_said(number: float, known: Sequence[Said], question: str) -> bool:
-    near = (number, number - 1, number + 1, number * 100, -number)
-    if any(_close(value, one) for said in known for value in said.values for one in near):
-        return True
-    return _shown(abs(number)) in re.sub(r"(?<=\d),(?=\d)", "", question)
-
-
-def _close(left: float, right: float) -> bool:
-    return abs(left - right) <= 1e-9 * max(abs(left), abs(right), 1.0)
-
-
-def _shown(number: float) -> str:
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
-
-
-def _listed(texts: Iterator[str] | Sequence[str] | map[str]) -> str:
-    return " and ".join(dict.fromkeys(texts))
 
 
 # --- texts -------------------------------------------------------------------------------------------------------
 
 
-def _texts(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
+def _texts(question: str, evidence: str, sql: SqlValues, tables: Set[str]) -> Iterator[Finding]:
     told = plain(f"{question} {evidence}")
     told_words = set(words_of(f"{question} {evidence}"))
-    unasked = [text for text in sql.texts if plain(text) and not _is_told(text, told, told_words)]
+    unasked = [text for text in sql.asked if plain(text) and not _is_told(text, told, told_words)]
+    unasked = [text for text in unasked if not says_time(text, question)]
+    names = {table.lower() for table in tables}
     paired: set[str] = set()
     for value in quoted_values(question):
         if _is_in_sql(value, sql):
@@ -136,7 +93,7 @@ def _texts(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
             yield Finding("value_differs", f"The question says {value!r}, the SQL {near!r}.")
         elif unasked:
             paired.update(unasked)
-            yield Finding("value_as_code", f"{value!r} of the question is {_listed(map(repr, unasked))} in the SQL.")
+            yield Finding("value_as_code", f"{value!r} of the question is {listed(map(repr, unasked))} in the SQL.")
         elif plain(value) not in plain(evidence):
             yield Finding("value_not_used", f"{value!r} of the question is not in the SQL.")
     for text in unasked:
@@ -145,7 +102,7 @@ def _texts(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
         near = _nearest_phrase(plain(text), plain(question)) or _nearest_name(text, question, sql)
         if near:
             yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
-        elif _says_something(text):
+        elif _says_something(text) and text.lower() not in names:
             yield Finding("value_not_asked", f"{text!r} of the SQL is not in the question or the evidence.")
 
 
@@ -155,7 +112,12 @@ def _is_told(text: str, told: str, told_words: set[str]) -> bool:
     if wanted in told or wanted.replace(" ", "") in told.replace(" ", ""):
         return True
     words = words_of(text)
-    return any(word in told_words for word in words if len(word) > 1 or word.isdigit())
+    if any(word in told_words for word in words if len(word) > 1 or word.isdigit()):
+        return True
+    if _DAYS.get(wanted, "") in told_words:
+        return True
+    after = _NEW_YEAR.match(text)  # the end of the year before, without itself
+    return after is not None and str(int(after[1]) - 1) in told_words
 
 
 def _is_in_sql(value: str, sql: SqlValues) -> bool:
@@ -201,7 +163,8 @@ def _slip(one: str, other: str) -> bool:
 
 
 def _says_something(text: str) -> bool:
-    return len(plain(text)) > 1
+    """Whether a text is more than a flag, which stands for words of any kind."""
+    return len(plain(text)) > 1 and plain(text) not in _FLAGS
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
@@ -285,21 +248,33 @@ def _is_rank(key: exp.Expr) -> bool:
 # --- aggregates --------------------------------------------------------------------------------------------------
 
 
-def _aggregates(question: str, sql: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
+def _aggregates(
+    question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile
+) -> Iterator[Finding]:
     items = [item.unalias() for item in leftmost(found.tree).expressions]
     words = set(words_of(sql))
     average = _AVERAGE.search(question)
-    if average and not found.tree.find(exp.Avg, exp.Div) and not words & {"avg", "average", "mean", "ave"}:
+    stored = words & {"avg", "average", "mean", "ave", *_initials(question, "average")}
+    if average and not found.tree.find(exp.Avg, exp.Div) and not stored:
         yield Finding("average_missing", f"The question says {average[0]!r}; the SQL computes no average.")
     counted = len(items) == 1 and isinstance(items[0], exp.Count) and isinstance(found.tree, exp.Select)
-    if counted and not _COUNTED.search(question):
+    if counted and not _COUNTED.search(f"{question} {evidence}"):
         yield Finding("count_not_asked", "The SQL gives a count; no word of the question asks for a number.")
     if re.match(r"how many\b", question.strip(), re.IGNORECASE) and not _gives_number(items, found, profile):
         yield Finding("count_missing", "The question asks how many; no column that comes out is a number.")
 
 
+def _initials(question: str, word: str) -> set[str]:
+    """Short names of figures that end in a word: GPA for "grade point average"."""
+    words = plain(question).split()
+    ends = [place + 1 for place, one in enumerate(words) if one == word]
+    return {"".join(one[0] for one in words[end - size : end]) for end in ends for size in (2, 3, 4) if size <= end}
+
+
 def _gives_number(items: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> bool:
-    """Whether some output may be a number; only plain columns of text are known not to be."""
+    """Whether some output may be a number; only plain columns of text are known not to be, unless numbers are kept as
+    texts there.
+    """
     for item in items:
         binding = found.binding(item) if isinstance(item, exp.Column) else None
         if binding is None or binding.source is None or not binding.source.table:
@@ -308,5 +283,7 @@ def _gives_number(items: Sequence[exp.Expr], found: Resolution, profile: Databas
             return True
         column = profile.table(binding.source.table).column(binding.source.columns[binding.name])
         if column.kind not in ("text", "date", "datetime", "time", "blob"):
+            return True
+        if column.common and all(as_number(value) is not None for value, _ in column.common):
             return True
     return False

@@ -43,6 +43,8 @@ _MONTHS = {name[:size].lower(): float(n) for n, name in enumerate(MONTHS, 1) for
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\$?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?(%|[a-zA-Z]+)?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_GROUPED = re.compile(r"(?<![\d,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_SEARCHES = (exp.StrPosition, exp.Contains, exp.StartsWith, exp.EndsWith, exp.RegexpLike)
 # An apostrophe inside a word opens no quotation, and one that ends a word may be a plural's.
 _QUOTED = re.compile(
     r"""(?<![\w"'])(?:"([^"]{1,80})"|'((?:[^']|'(?=\w)){1,80})')(?!\w)|“([^”]{1,80})”|‘([^’]{1,80})’"""
@@ -54,6 +56,7 @@ class SqlValues:
     """What a statement holds: texts and numbers that it compares or computes with, LIMITs, and all digits and words."""
 
     texts: tuple[str, ...]  # without the wildcards of LIKE
+    asked: tuple[str, ...]  # of these, what something is compared with: no labels, no formats of dates
     numbers: tuple[float, ...]  # not those of LIMIT and OFFSET
     compared: tuple[float, ...]  # of these, what stands in a comparison by itself, not in a computation
     limits: tuple[int, ...]
@@ -64,6 +67,7 @@ class SqlValues:
 def values_in(found: Resolution, sql: str) -> SqlValues:
     """Literals of a resolved statement. SQLite's double-quoted tokens that name nothing are texts."""
     texts: list[str] = []
+    asked: list[str] = []
     numbers: list[float] = []
     compared: list[float] = []
     limits: list[int] = []
@@ -74,6 +78,7 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
         if value.is_string:
             bare = value.name.strip("%_ ") if isinstance(node.parent, (exp.Like, exp.ILike, exp.Glob)) else value.name
             texts.append(bare)
+            asked += [bare] if _is_compared(node) else []
         elif isinstance(node.parent, (exp.Limit, exp.Offset)):
             if isfinite(limit := float(value.name)):  # an engine refuses 1e999
                 limits.append(int(limit))
@@ -83,8 +88,36 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
             numbers.append(-float(value.name) if negative else float(value.name))
             if isinstance(holder, (exp.Predicate, exp.In)):
                 compared.append(numbers[-1])
-    digits = frozenset(run.lstrip("0") or "0" for run in _DIGITS.findall(sql))
-    return SqlValues(tuple(texts), tuple(numbers), tuple(compared), tuple(limits), digits, frozenset(words_of(sql)))
+    runs = [*_DIGITS.findall(sql), *(run.replace(",", "") for run in _GROUPED.findall(sql))]
+    digits = frozenset(run.lstrip("0") or "0" for run in runs)
+    return SqlValues(
+        tuple(texts),
+        tuple(asked),
+        tuple(numbers),
+        tuple(compared),
+        tuple(limits),
+        digits,
+        frozenset(words_of(sql)),
+    )
+
+
+def _is_compared(text: exp.Expr) -> bool:
+    """Whether something is compared with a text, or with what a function makes of it. What a simple CASE maps from and
+    to is a table of codes, and a text that begins with % in a function is a format.
+    """
+    inner, around, within = text, text.parent, False
+    while isinstance(around, (exp.Paren, exp.DPipe, exp.Tuple, exp.Collate)) or (
+        isinstance(around, exp.Func) and not isinstance(around, (exp.Predicate, exp.Case, exp.If, *_SEARCHES))
+    ):
+        if isinstance(around, exp.Func):
+            given = around.expressions if isinstance(around, exp.Anonymous) else [around.this]
+            if not given or given[0] is not inner:
+                return False
+            within = True
+        inner, around = around, around.parent
+    if within and text.name.startswith("%") and not isinstance(around, (exp.Like, exp.ILike)):
+        return False
+    return isinstance(around, (exp.Predicate, *_SEARCHES))
 
 
 def plain(text: str) -> str:

@@ -16,7 +16,7 @@ from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.verify import class_row, with_errors
 from agro_data.work import write_text
@@ -85,7 +85,7 @@ def audit_command(
     figures = audit_summary(audit)
     print_json(figures) if as_json else _show(figures)
     tell([*unkept, *audit.verified.notes], "dim")
-    tell(audit.verified.problems, "yellow")
+    tell(few_of_each(audit.verified.problems), "yellow")
     tell([f"{file}: written" for file in written], "dim")
     final = (audit.mended[n].checked if n in audit.mended else one for n, one in enumerate(audit.verified.checked))
     errors = with_errors(final)

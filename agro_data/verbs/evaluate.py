@@ -16,7 +16,7 @@ from agro_data.evaluation.statistics import spelled
 from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
 from agro_data.verbs.options import A_PATH
 from agro_data.verbs.writing import all_written, check_written
 
@@ -78,7 +78,7 @@ def evaluate_command(
     figures = {**found.summary, "problems": list(found.problems), "notes": list(found.notes)}
     print_json(figures) if as_json else _show(found)
     tell(found.notes, "dim")
-    tell(found.problems, "yellow")
+    tell(few_of_each(found.problems), "yellow")
     saved = all_written(
         [(output, lambda: lines(found.verdicts)), (html, lambda: render_report(found, predictions.name))]
     )

@@ -19,7 +19,7 @@ from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, in_words, notes, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, few_of_each, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import all_written, check_written
@@ -93,7 +93,7 @@ def verify_command(
     figures = summary(found)
     print_json(figures) if as_json else _show(figures)
     tell(found.notes, "dim")
-    tell(found.problems, "yellow")
+    tell(few_of_each(found.problems), "yellow")
     saved = all_written(
         [
             (output, lambda: _jsonl(verdict(one) for one in found.checked)),

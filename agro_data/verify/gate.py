@@ -79,19 +79,20 @@ def check_statement(sql: str, dialect: Dialect, schema: Schema) -> Gate:
 
 
 def _function_problem(tree: exp.Query, dialect: Dialect, names: Resolution) -> tuple[str, str]:
-    for node in tree.find_all(exp.Func, exp.Cast):
+    # What is cast comes first: it is what reads the clock, if something does.
+    for node in sorted(tree.find_all(exp.Func, exp.Cast), key=lambda node: isinstance(node, exp.Cast)):
         name = _function_name(node)
         if name in _FORBIDDEN or name.startswith(("pragma_", "sqlite_", "duckdb_", "pg_")):
             return "forbidden_function", f"function {name} reaches outside the data"
         if name in _CHANCE or isinstance(node, (exp.Rand, exp.Uuid, exp.CurrentTimestamp, exp.CurrentDate)):
-            return "not_deterministic_function", f"function {name}: its value is another at every run"
+            return "not_deterministic_function", f"function {_called(node, dialect)}: its value is another at every run"
         if _reads_clock(node, name, dialect, names):
-            return "not_deterministic_function", f"function {name} reads the clock"
+            return "not_deterministic_function", f"function {_called(node, dialect)} reads the clock"
         if dialect == "sqlite" and any(_says(argument, _ZONES, names) for argument in _arguments(node, name)):
-            return "not_deterministic_function", f"function {name} reads the time zone of the machine"
+            return "not_deterministic_function", f"function {_called(node, dialect)} reads the time zone of the machine"
         if dialect == "sqlite" and not all(is_of_data(argument, names) for argument in _arguments(node, name)):
             why = "what it is given is neither of a table nor written out as it is"
-            return "not_deterministic_function", f"function {name} may read the clock: {why}"
+            return "not_deterministic_function", f"function {_called(node, dialect)} may read the clock: {why}"
     return "", ""
 
 
@@ -99,6 +100,11 @@ def _function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return node.name.lower()
     return node.sql_name().lower() if isinstance(node, exp.Func) else "cast"
+
+
+def _called(node: exp.Expr, dialect: Dialect) -> str:
+    """A function as the engine calls it."""
+    return node.sql(dialect=dialect).partition("(")[0].lower()
 
 
 def _reads_clock(node: exp.Expr, name: str, dialect: Dialect, names: Resolution) -> bool:

@@ -370,3 +370,25 @@ def test_of_one_database_no_interval_is_told_and_why_is_said_once(place: Path) -
     assert found.notes == ("all predictions are of one database: what drawing others would give cannot be told",)
     assert found.summary["interval_drawing_databases"]["low"] is None
     assert '<td class="n soft">-</td>' in render_report(found, "p.json")
+
+
+def test_any_accepted_gold_makes_a_prediction_right(place: Path) -> None:
+    ids = "SELECT id FROM customer WHERE city = 'Oslo'"
+    rows = [
+        {"db_id": "shop", "gold": [NAMES, ids, "SELECT nane FROM customer"], "pred": predicted}
+        for predicted in (NAMES, ids, BOTH, [BOTH, ids])
+    ]
+    verdicts = evaluate(rows, place / "db", workers=1).verdicts
+    assert [one.score for one in verdicts] == [1, 1, 0, 0]
+    assert verdicts[2].reason.startswith("expected 1 columns") or verdicts[2].error_class == "columns"
+    assert verdicts[3].scores == (0, 1)
+    suite = evaluate(rows[:3], place / "db", metric="strict-ts", instances=place / "suite", workers=1).verdicts
+    assert [one.score for one in suite] == [1, 1, 0]
+    official = evaluate(rows[:3], place / "db", metric="spider-ex", workers=1).verdicts
+    assert [one.score for one in official] == [1, 0, 0]  # its script knows one gold
+
+
+def test_a_gold_that_fails_leaves_the_others(place: Path) -> None:
+    rows = [{"db_id": "shop", "gold": ["SELECT nane FROM customer", NAMES], "pred": pred} for pred in (NAMES, BOTH)]
+    found = evaluate(rows, place / "db", workers=1)
+    assert [(one.score, one.error_class) for one in found.verdicts] == [(1, ""), (0, "columns")]

@@ -24,6 +24,27 @@ def test_every_form_gives_the_same_pairs(tmp_path: Path, suffix: str) -> None:
     assert "3" in loaded.pairs[2].place
 
 
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
+def test_a_list_of_golds_is_the_gold_and_what_is_right_too(tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "query": [row["query"], "SELECT 1"], "alternatives": ["SELECT 2", "SELECT 1"]} for row in ROWS]
+    loaded = load_pairs(write(tmp_path / f"train{suffix}", rows))
+    assert [pair.sql for pair in loaded.pairs] == [row["query"] for row in ROWS]
+    assert {pair.alternatives for pair in loaded.pairs} == {("SELECT 1", "SELECT 2")}
+
+
+def test_a_prompt_for_sql_is_the_question(tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "d", "sql_prompt": "How many?", "sql_context": "CREATE TABLE t (a)", "sql": "SELECT COUNT(*) FROM t"}
+    ]
+    [pair] = load_pairs(write(tmp_path / "a.jsonl", rows)).pairs
+    assert (pair.question, pair.sql) == ("How many?", "SELECT COUNT(*) FROM t")
+
+
+def test_instructions_are_evidence(tmp_path: Path) -> None:
+    rows = [{**row, "instructions": "MoM is the change by month"} for row in ROWS]
+    assert {pair.evidence for pair in load_pairs(write(tmp_path / "a.csv", rows)).pairs} == {rows[0]["instructions"]}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le-bom", "utf-32", "cp1252"])
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv"])
 def test_encodings(tmp_path: Path, suffix: str, encoding: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from evaluation.question_files import ROWS, write
 
-from agro_data.evaluation.load import load_predictions
+from agro_data.evaluation.load import load_pairs, load_predictions
 from agro_data.evaluation.loaded import LoadedPredictions
 from agro_data.evaluation.rows import UnreadableInput
 
@@ -324,7 +324,8 @@ def test_real_files(shared_data: Path) -> None:
 def test_questions_without_one_answer_are_left_out(tmp_path: Path, suffix: str) -> None:
     """Of a corpus version's rows, and of `agro predict`'s lines: its table does not count them, either."""
     rows = [{**row, "answerable": number != 1} for number, row in enumerate(ROWS)]
-    said = "left out, since no SQL can be right there: 1 question without one answer (`answerable` is false)"
+    why = "`answerable` is false, or `is_impossible` true"
+    said = f"left out, since no SQL can be right there: 1 question without one answer ({why})"
     own = [{"pred": f"SELECT {n}", "question": row["question"], "db_id": row["db_id"]} for n, row in enumerate(ROWS)]
     loaded = load_predictions(write(tmp_path / "p.json", own), write(tmp_path / f"gold{suffix}", rows))
     alone = load_predictions(
@@ -336,3 +337,25 @@ def test_questions_without_one_answer_are_left_out(tmp_path: Path, suffix: str) 
         assert not found.problems
     with pytest.raises(UnreadableInput, match="nothing to score; left out"):
         load_predictions(write(tmp_path / "p.json", own), write(tmp_path / "g.json", [{**rows[1]}]))
+
+
+def test_sql_by_the_id_of_its_question(tmp_path: Path) -> None:
+    """As EHRSQL keeps it: an object from id to SQL, "null" where the model abstained; one question has no answer."""
+    rows = [{**row, "id": f"e{n}9d", "is_impossible": n == 2} for n, row in enumerate(ROWS)]
+    rows[2]["query"] = "null"
+    gold = write(tmp_path / "valid.json", rows)
+    predictions = tmp_path / "prediction.json"
+    predictions.write_text(json.dumps({"e29d": "null", "e19d": "SELECT 1", "e09d": None}), encoding="utf-8")
+    loaded = load_predictions(predictions, gold)
+    assert [(one.identity, one.predictions) for one in loaded.predictions] == [("e09d", ()), ("e19d", ("SELECT 1",))]
+    assert not loaded.problems
+    assert [(pair.identity, pair.answerable) for pair in load_pairs(gold).pairs][1:] == [
+        ("e19d", True),
+        ("e29d", False),
+    ]
+
+
+def test_one_row_is_no_object_of_sql(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({"db_id": "d", "gold": "SELECT 1", "pred": "SELECT 2"}), encoding="utf-8")
+    assert [one.predictions for one in load_predictions(file).predictions] == [("SELECT 2",)]

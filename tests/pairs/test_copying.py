@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from agro_data.cli import data
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.rows import Row, read_rows
 from agro_data.pairs.copying import corrected_copy
 
 OLD, OTHER, NEW = "SELECT nane FROM stall", "SELECT count(*) FROM stall", "SELECT name FROM stall"
@@ -42,6 +43,20 @@ def test_pairs_that_are_called_like_the_report_are_refused(tmp_path: Path) -> No
     done = CliRunner().invoke(data, [str(word) for word in verb])
     assert isinstance(done.exception, ConfigError)
     assert "rename it" in str(done.exception)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+def test_of_several_golds_the_first_is_mended(tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "query": [row["query"], OTHER]} for row in ROWS]
+    source = tmp_path / f"pairs.{suffix}"
+    if suffix == "parquet":
+        pl.DataFrame(rows).write_parquet(source)
+    else:
+        source.write_text(json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows))
+    [copy] = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[1].place: NEW})
+    assert [(pair.sql, pair.alternatives) for pair in load_pairs(copy).pairs] == [(OTHER, (OTHER,)), (NEW, (OTHER,))]
+    fields = [item.fields for item in read_rows(copy) if isinstance(item, Row)]
+    assert list(fields[1]["query_original"]) == [OLD, OTHER]
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "parquet", "sql"])

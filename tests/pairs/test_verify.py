@@ -219,6 +219,56 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("What are the towns?", "SELECT count(DISTINCT town) FROM stall"),
         ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
     ),
+    (
+        "integer_division",
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) / COUNT(*) FROM sale"),
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) * 1.0 / COUNT(*) FROM sale"),
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT (SELECT COUNT(*) FROM sale) / COUNT(*) FROM stall"),
+        ("Amount per sale?", "SELECT SUM(amount) / COUNT(*) FROM sale"),  # of reals
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT COUNT(*) / COUNT(DISTINCT stall_id) * 100 FROM sale"),
+        ("Decades?", "SELECT DISTINCT opened / 10 * 10, CAST(opened / stall_id AS INTEGER) FROM stall"),
+    ),
+    (
+        "extreme_missing",
+        ("Which stall is the oldest?", "SELECT name FROM stall"),
+        ("Which stall is the oldest?", "SELECT name FROM stall ORDER BY opened LIMIT 1"),
+    ),
+    (
+        "extreme_missing",
+        ("What are the amounts above the maximum?", "SELECT amount FROM sale"),
+        ("What are the maximum amounts?", "SELECT max_amount FROM (SELECT amount AS max_amount FROM sale)"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town <> 'York'"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls have never sold?", "SELECT name FROM stall JOIN sale USING (stall_id)"),
+        ("Which stalls have never sold?", "SELECT name FROM stall LEFT JOIN sale USING (stall_id) GROUP BY name"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are without a town?", "SELECT name FROM stall"),
+        ("Which stall is called Without?", "SELECT name FROM stall WHERE name = 'Without'"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town IN ('York', 'Leeds')"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls of York or Hull?", 'SELECT name FROM stall WHERE town = "York"'),
+        ("Which stall of York, Leeds' rival?", "SELECT name FROM stall WHERE town = 'York' AND name <> 'Leeds'"),
+    ),
 ]  # fmt: skip
 IDS = [f"{kind}-{number}" for number, (kind, _, _) in enumerate(CASES)]
 
@@ -314,6 +364,50 @@ def test_evidence_counts_as_said(market: Path, tmp_path: Path) -> None:
     (tmp_path / "dev.json").write_text(json.dumps([row]), encoding="utf-8")
     found = verify_pairs(tmp_path / "dev.json", market, cache=tmp_path / "cache", workers=1)
     assert not {f.kind for f in found.checked[0].findings} & {"value_not_asked", "number_not_asked"}
+
+
+def test_what_is_accepted_beside_the_gold_must_run(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.json"
+    golds = ["SELECT name FROM stall", "SELECT nane FROM stall", "SELECT stall_id FROM stall WHERE opened < 1900"]
+    file.write_text(json.dumps([{"db_id": "market", "question": "Names?", "query": golds}]), encoding="utf-8")
+    [checked] = verify_pairs(file, market, workers=1).checked
+    [found] = checked.findings
+    assert found.kind == "unknown_name"
+    assert found.says.startswith("Accepted SQL 2 of 3: No column nane")
+    assert not found.mended
+
+
+def test_a_question_without_an_answer_is_not_checked(market: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "market", "question": "Names?", "query": "SELECT name FROM stall", "is_impossible": False},
+        {"db_id": "market", "question": "Weather?", "query": "null", "is_impossible": True},
+        {"db_id": "market", "question": "Rain?", "query": "", "is_impossible": True},
+    ]
+    (tmp_path / "pairs.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = verify_pairs(tmp_path / "pairs.json", market, workers=1)
+    assert [one.findings for one in found.checked] == [()]
+    assert not found.problems
+    assert "2 rows without SQL, since no SQL answers the question: not checked" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "says"),
+    [
+        (
+            "SELECT name FROM stall WHERE opened > ALL (SELECT 1)",
+            "syntax",
+            'The engine says: near "ALL": syntax error.',
+        ),
+        ("SELECT name FROM stall WHERE opened =", "syntax", "Something is missing. Line 1, Col: "),
+        ("SELECT 1; SELECT 2", "not_a_query", "If each is a right answer, give them as a list in place of the text."),
+        ("SELECT CAST(julianday('now') - opened AS INTEGER) FROM stall", "reads_clock", "Function julianday reads the"),
+        ("SELECT strftime('%Y', 'now') - opened FROM stall", "reads_clock", "Function strftime reads the clock."),
+    ],
+)
+def test_sentences(market: Path, tmp_path: Path, sql: str, kind: str, says: str) -> None:
+    [checked] = verify_pairs(write_pairs(tmp_path / "pairs.json", [("Names?", sql)]), market, workers=1).checked
+    [found] = [one for one in checked.findings if one.kind == kind]
+    assert says in found.says
 
 
 def test_duckdb(tmp_path: Path) -> None:
