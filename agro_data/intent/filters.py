@@ -260,10 +260,12 @@ class Maker:
         if self.profile.role == "year" or value == 0:
             return value
         digits = 2 - 1 - math.floor(math.log10(abs(value)))
-        rounded: float = round(value, digits)
         if self.profile.integral:
-            rounded = int(rounded) if digits < 0 else int(value)
-        return rounded if low < rounded < high else value
+            whole = int(round(value, digits)) if digits < 0 else int(value)
+            return whole if low < whole < high else value
+        # Two digits where that is within the values, else as many as it takes: never 33679.790000004956.
+        finer = (round(value, digits + more) for more in range(12))
+        return next((rounded for rounded in finer if low < rounded < high), value)
 
     def date(self) -> Predicate | None:
         """Before, after, between, or in a year."""

@@ -28,7 +28,18 @@ from agro_data.intent.renderings import renderings, rewrite
 from agro_data.intent.sample import canonical, sample_intents, touched
 from agro_data.intent.steps import MOST, decompose
 from agro_data.intent.to_sql import render_sql
-from agro_data.intent.tree import Between, Intent, Query, SetOperation, Shape, from_json, to_json, walk
+from agro_data.intent.tree import (
+    Between,
+    Comparison,
+    Intent,
+    Query,
+    SetOperation,
+    Shape,
+    Value,
+    from_json,
+    to_json,
+    walk,
+)
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey
 from agro_data.profiling.profiler import profile_database
 from agro_data.synthesis.reading import Unread, read_intent
@@ -303,6 +314,17 @@ def test_names_of_two_kinds_are_not_set_against_each_other_for_a_few_that_are_eq
         found = [i.query for i in _drawn(profile, "set_operation", count=40)]
         across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
         assert bool(across) == compared
+
+
+def test_a_bound_has_no_more_digits_than_it_takes() -> None:
+    """Values that agree in their first digits are parted by a short number all the same."""
+    depths = tuple(33679.790000004956 + n / 7 for n in range(11))
+    depth = column("depth", "real", "measure", "depth", distinct=40, quantiles=depths)
+    found = _drawn(_planes(_MAKER, depth), "list", "count", count=200)
+    bounds = [n.right for i in found for n in walk(i.query) if isinstance(n, Comparison) and isinstance(n.right, Value)]
+    numbers = [value.value for value in bounds if isinstance(value.value, int | float)]
+    assert numbers
+    assert max(len(str(number)) for number in numbers) <= 8
 
 
 def test_a_range_of_days_ends_after_it_begins_where_no_row_says_in_which_order() -> None:
