@@ -260,6 +260,21 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Which stall is called Without?", "SELECT name FROM stall WHERE name = 'Without'"),
     ),
     (
+        "negation_missing",
+        ("Which stalls haven't sold?", "SELECT name FROM stall NATURAL JOIN sale"),
+        ("Stalls with sales? Ignore those who haven't any.", "SELECT DISTINCT name FROM stall NATURAL JOIN sale"),
+    ),
+    (
+        "negation_missing",
+        ("How many are not in York?", "SELECT count(*) FROM stall"),
+        ("How many are in York and how many are not?", "SELECT town, count(*) FROM stall GROUP BY town"),
+    ),
+    (
+        "extreme_missing",
+        ("Which is the minimum amount?", "SELECT day FROM sale"),
+        ("What are the maximum amounts of stalls?", "SELECT amount FROM sale"),
+    ),
+    (
         "value_left_out",
         ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town = 'York'"),
         ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town IN ('York', 'Leeds')"),
