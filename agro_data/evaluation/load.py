@@ -21,9 +21,9 @@ from agro_data.evaluation.fields import (
     QUESTION,
     SPLIT,
     SQL,
-    accepted_in,
     check_fields,
     field_of,
+    golds_of,
     has_answer,
     has_any,
     id_of,
@@ -72,7 +72,7 @@ def load_pairs(path: Path | str, database: str = "") -> Loaded:
     problems: list[LoadProblem] = []
     for file in files:
         items = _about(read_rows(file), database)
-        if place.is_dir() and not any(isinstance(i, Row) and text_of(i.fields, SQL) for i in items):
+        if place.is_dir() and not any(isinstance(i, Row) and golds_of(i.fields, SQL) for i in items):
             notes.append(f"{file.name}: passed over, no SQL in it")
             continue
         check_fields(file, items, {"SQL": SQL, "database": DATABASE})
@@ -268,15 +268,16 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
 def _pair(row: Row, split: str) -> Pair:
     """What a row says, "" where it does not; `split` where it names none itself."""
     fields = row.fields
+    sql, *others = golds_of(fields, SQL) or ("",)
     return Pair(
         row.place,
         text_of(fields, DATABASE),
         text_of(fields, QUESTION),
-        text_of(fields, SQL),
+        sql,
         text_of(fields, EVIDENCE),
         text_of(fields, SPLIT) or split,
         id_of(fields),
-        accepted_in(fields, SQL),
+        tuple(others),
         has_answer(fields),
     )
 
@@ -292,15 +293,16 @@ def _split_of(file: Path) -> str:
 
 def _prediction(row: Row, db_id: str) -> Prediction:
     fields = row.fields
+    gold, *others = golds_of(fields, GOLD) or ("",)
     return Prediction(
         row.place,
         db_id,
         text_of(fields, QUESTION),
-        text_of(fields, GOLD),
+        gold,
         predicted_in(fields, PREDICTED),
         text_of(fields, EVIDENCE),
         id_of(fields),
-        accepted_in(fields, GOLD),
+        tuple(others),
     )
 
 
