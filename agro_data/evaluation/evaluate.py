@@ -21,7 +21,7 @@ from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.evaluation.exact_match.names import keys_not_listed
 from agro_data.evaluation.instances import Instances, given
-from agro_data.evaluation.load import load_predictions, predictions_in
+from agro_data.evaluation.load import load_predictions, only_database, predictions_in
 from agro_data.evaluation.loaded import LoadedPredictions, Prediction
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
 from agro_data.evaluation.missing import why_missing
@@ -87,7 +87,7 @@ def evaluate(
     chosen = _metric(metric)
     problems: list[str] = []
     notes: list[str] = []
-    loaded = _loaded(predictions, gold)
+    loaded = _loaded(predictions, gold, only_database(databases) if isinstance(databases, (Path, str)) else "")
     problems += map(str, loaded.problems)
     notes += loaded.notes
     rows = loaded.predictions
@@ -123,13 +123,15 @@ def evaluate(
 
 
 def _loaded(
-    predictions: Path | str | Sequence[Prediction] | Sequence[Mapping[str, Any]], gold: Path | str | None
+    predictions: Path | str | Sequence[Prediction] | Sequence[Mapping[str, Any]],
+    gold: Path | str | None,
+    database: str,
 ) -> LoadedPredictions:
     if isinstance(predictions, (Path, str)):
-        return load_predictions(predictions, gold)
+        return load_predictions(predictions, gold, database)
     made = tuple(one for one in predictions if isinstance(one, Prediction))
     if len(made) < len(predictions):
-        return predictions_in((one for one in predictions if not isinstance(one, Prediction)), gold)
+        return predictions_in((one for one in predictions if not isinstance(one, Prediction)), gold, database)
     if gold is not None:
         raise ConfigError("gold: each Prediction has its own; it is for a file, or for rows")
     return LoadedPredictions(made)

@@ -55,12 +55,9 @@ def has_any(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 
 def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first field of these names that holds text, a number, or a list of texts, whose first it is. Spider has parse
-    trees under `sql`: no text.
-    """
+    """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
     field = field_of(fields, names)
-    value = fields[field] if field else ""
-    return _held(str(value[0] if isinstance(value, list | tuple) else value)).strip()
+    return _held(str(fields[field])).strip() if field else ""
 
 
 def id_of(fields: Mapping[str, Any]) -> str:
@@ -68,14 +65,25 @@ def id_of(fields: Mapping[str, Any]) -> str:
     return _GAPPED.sub(r"\1", text_of(fields, IDENTITY))
 
 
-def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The field, as it is written there, from which `text_of` reads; "" if there is none."""
+def golds_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """The gold of these names, and what is right beside it: the rest of a list of golds, and `alternatives`."""
+    field = field_of(fields, names, lists=True)
+    if not field:
+        return ()
+    value = fields[field]
+    golds = value if isinstance(value, list | tuple) else (value,)
+    return tuple(dict.fromkeys((*(_held(str(one)).strip() for one in golds), *texts_of(fields, ALTERNATIVES))))
+
+
+def field_of(fields: Mapping[str, Any], names: Sequence[str], lists: bool = False) -> str:
+    """The field, as it is written there, from which `text_of` reads (`golds_of`: with `lists`); "" if there is none."""
     spelt = _spelt(fields)
     for name in names:
         value = fields[spelt[name]] if name in spelt else None
         number = isinstance(value, int) and not isinstance(value, bool)
         number = number or (isinstance(value, float) and value.is_integer())
-        if number or _is_text(value) or (isinstance(value, list | tuple) and value and all(map(_is_text, value))):
+        texts = lists and isinstance(value, list | tuple) and value and all(map(_is_text, value))
+        if number or texts or _is_text(value):
             return spelt[name]
     return ""
 
@@ -101,14 +109,6 @@ def texts_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]
     folded = _folded(fields)
     value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
     return tuple(_held(one) for one in value if isinstance(one, str))
-
-
-def accepted_in(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """What is right beside a row's gold of these names: the rest of a list of golds, and `alternatives`."""
-    field = field_of(fields, names)
-    value = fields[field] if field else ""
-    further = value[1:] if isinstance(value, list | tuple) else ()
-    return tuple(dict.fromkeys((*(_held(one).strip() for one in further), *texts_of(fields, ALTERNATIVES))))
 
 
 def has_answer(fields: Mapping[str, Any]) -> bool:

@@ -21,9 +21,9 @@ from agro_data.evaluation.fields import (
     QUESTION,
     SPLIT,
     SQL,
-    accepted_in,
     check_fields,
     field_of,
+    golds_of,
     has_answer,
     has_any,
     id_of,
@@ -55,8 +55,9 @@ ORIGINAL = "_original"  # what an audit adds to the name of what was before
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
 
 
-def load_pairs(path: Path | str) -> Loaded:
-    """Pairs of a JSON, JSONL, CSV, TSV or Parquet file, of lines "SQL, tab, db_id", or of a folder.
+def load_pairs(path: Path | str, database: str = "") -> Loaded:
+    """Pairs of a JSON, JSONL, CSV, TSV or Parquet file, of lines "SQL, tab, db_id", or of a folder. `database` is the
+    one that they are about where no row of a file names any.
 
     Folders: Spider (`train*.json`, `dev.json`, `test.json`), BIRD (`dev.json` with `SQL` and `evidence`), a corpus
     version (`data/*.parquet`), or any folder of such files. A question may be missing (lines of SQL have none), SQL
@@ -70,8 +71,8 @@ def load_pairs(path: Path | str) -> Loaded:
     pairs: list[Pair] = []
     problems: list[LoadProblem] = []
     for file in files:
-        items = read_rows(file)
-        if place.is_dir() and not any(isinstance(i, Row) and text_of(i.fields, SQL) for i in items):
+        items = _about(read_rows(file), database)
+        if place.is_dir() and not any(isinstance(i, Row) and golds_of(i.fields, SQL) for i in items):
             notes.append(f"{file.name}: passed over, no SQL in it")
             continue
         check_fields(file, items, {"SQL": SQL, "database": DATABASE})
@@ -114,8 +115,9 @@ def load_questions(path: Path | str) -> Loaded:
     return Loaded(tuple(pairs), tuple(problems), tuple(_western([place])))
 
 
-def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:
+def load_predictions(path: Path | str, gold: Path | str | None = None, database: str = "") -> LoadedPredictions:
     """Predictions of a file: rows of their own (with db_id, and gold where it is known), or as many as `gold` has.
+    `database` is the one that they are about where no row names any.
 
     With `gold` there is one `Prediction` for each of its pairs that has an answer, in its order; they are matched by
     BIRD's number, by id if all are known, by question (both within databases, where all rows name theirs), else by
@@ -126,11 +128,13 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
     items = read_rows(place)
     if not items:
         raise UnreadableInput(f"{path}: the file is empty: no predictions to evaluate")
-    found = _predictions(place, items, gold)
+    found = _predictions(place, items, gold, database)
     return replace(found, notes=(*_western([place]), *found.notes))
 
 
-def predictions_in(rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None) -> LoadedPredictions:
+def predictions_in(
+    rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None, database: str = ""
+) -> LoadedPredictions:
     """Predictions of rows that a program holds, as `load_predictions` reads them from a file."""
     given = list(rows)
     other = next((type(one).__name__ for one in given if not isinstance(one, Mapping)), "")
@@ -139,15 +143,31 @@ def predictions_in(rows: Iterable[Mapping[str, Any]], gold: Path | str | None = 
     items = [Row(f"row {number:,}", dict(fields)) for number, fields in enumerate(given, 1)]
     if not items:
         raise UnreadableInput("no predictions to evaluate")
-    return _predictions(Path("predictions"), items, gold)
+    return _predictions(Path("predictions"), items, gold, database)
 
 
-def _predictions(path: Path, items: Sequence[Item], gold: Path | str | None) -> LoadedPredictions:
+def only_database(databases: Path | str) -> str:
+    """The id of the one database that a person gave as a file; "" for a folder."""
+    place = Path(databases).expanduser()
+    return place.stem if place.is_file() else ""
+
+
+def _about(items: Sequence[Item], database: str) -> list[Item]:
+    """The rows, with this database where none of them names one."""
+    if not database or any(isinstance(item, Row) and text_of(item.fields, DATABASE) for item in items):
+        return list(items)
+    return [
+        replace(item, fields={**item.fields, "db_id": database}) if isinstance(item, Row) else item for item in items
+    ]
+
+
+def _predictions(path: Path, items: Sequence[Item], gold: Path | str | None, database: str) -> LoadedPredictions:
     """Predictions of the rows of a file, which messages name."""
     if gold is not None:
         check_fields(path, items, {"prediction": (*PREDICTED, *SQL)})
-        found = _matched(path, items, load_pairs(gold))
+        found = _matched(path, items, load_pairs(gold, database))
         return replace(found, notes=(*_western(files_of(Path(gold).expanduser())[0]), *found.notes))
+    items = _about(items, database)
     check_fields(path, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     without = 0
@@ -248,15 +268,16 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
 def _pair(row: Row, split: str) -> Pair:
     """What a row says, "" where it does not; `split` where it names none itself."""
     fields = row.fields
+    sql, *others = golds_of(fields, SQL) or ("",)
     return Pair(
         row.place,
         text_of(fields, DATABASE),
         text_of(fields, QUESTION),
-        text_of(fields, SQL),
+        sql,
         text_of(fields, EVIDENCE),
         text_of(fields, SPLIT) or split,
         id_of(fields),
-        accepted_in(fields, SQL),
+        tuple(others),
         has_answer(fields),
     )
 
@@ -272,15 +293,16 @@ def _split_of(file: Path) -> str:
 
 def _prediction(row: Row, db_id: str) -> Prediction:
     fields = row.fields
+    gold, *others = golds_of(fields, GOLD) or ("",)
     return Prediction(
         row.place,
         db_id,
         text_of(fields, QUESTION),
-        text_of(fields, GOLD),
+        gold,
         predicted_in(fields, PREDICTED),
         text_of(fields, EVIDENCE),
         id_of(fields),
-        accepted_in(fields, GOLD),
+        tuple(others),
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from agro_data.databases.catalog import usable_databases
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
-from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.pairs.finding import TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, OF_PAIRS, Verified, verify_pairs
@@ -100,7 +100,7 @@ def audit_pairs(
     be settled. Classes in `leave` are reported and not mended, and so are ties, unless `mend_ties`. Raises what
     `verify_pairs` raises.
     """
-    loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
+    loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs, only_database(databases))
     catalog = usable_databases(databases, OF_PAIRS)  # found once: each look hashes all of them
 
     def check(some: Mapping[int, Pair], folder: Path | None = None) -> dict[int, Checked]:

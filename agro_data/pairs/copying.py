@@ -91,7 +91,7 @@ def _mend(file: Path, target: Path, changed: Mapping[str, str]) -> None:
 
 def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
     """A row with new SQL, the old beside it unless an older one is; what was derived from the old goes there too."""
-    field = field_of(fields, SQL)
+    field = field_of(fields, SQL, lists=True)
     original = f"{field}{ORIGINAL}"
     row: dict[str, Any] = {}
     for name, value in fields.items():

@@ -136,7 +136,7 @@ def _findings(verdict: StatementVerdict, result: Result, names: Resolution | Non
         return
     if not result.ok:
         name, why = failure(result)
-        yield Finding(_RAN[name], f"{capital(why)}.")
+        yield Finding(_RAN[name], f"{capital(why).rstrip('.')}.")
         return
     if reason == "not_deterministic_function":
         yield Finding("reads_clock", f"{capital(detail)}.")

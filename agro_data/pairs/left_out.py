@@ -28,9 +28,12 @@ _ENDS = (exp.Max, exp.Min, exp.Order, exp.Limit, exp.Window, exp.ArgMax, exp.Arg
 _HIGH = frozenset({"max", "maximum", "high", "higher", "highest", "top", "peak"})
 _LOW = frozenset({"min", "minimum", "low", "lower", "lowest", "least"})
 
-_NEGATION = re.compile(r"\b(?:not|never|without|neither|nor|nobody|excluding|except)\b|n't\b", re.IGNORECASE)
-_AFFIRMED = re.compile(r"\bnot only\b|\bwhether or not\b|\bif not\b", re.IGNORECASE)
-_NEGATIVE = (exp.Not, exp.NEQ, exp.Except, exp.Is, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Boolean, exp.Case)
+_NEGATION = re.compile(r"\b(?:not|never|without|neither|nor|nobody|except)\b|n't\b", re.IGNORECASE)
+# What a join leaves out needs no negation, and a group for each of two says of both.
+_AFFIRMED = re.compile(
+    r"\bnot only\b|\bwhether or not\b|\bif not\b|\b(?:ignor|exclud|omit|skip|disregard)\w*", re.IGNORECASE
+)
+_NEGATIVE = (exp.Group, exp.Not, exp.NEQ, exp.Except, exp.Is, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Boolean, exp.Case)
 _NO = re.compile(r"(?:0|-1|n|f|false|(?:no|un|in|dis|without).*)\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -45,6 +48,9 @@ def _extreme(question: str, sql: str, found: Resolution) -> Iterator[Finding]:
     said, words = _EXTREME.search(question), set(words_of(sql))
     if said is None or found.tree.find(*_ENDS) is not None:
         return
+    of = words_of(" ".join(question[said.end() :].split()[:1]))
+    if said[0].lower() in ("maximum", "minimum") and not words.isdisjoint(of):
+        return  # a column holds it: "the maximum range", `range_miles`
     named = set(words_of(said[0]))
     alike = next((some for some in (_HIGH, _LOW) if named & some), frozenset[str]())
     if words.isdisjoint(named | alike):

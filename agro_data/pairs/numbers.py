@@ -30,6 +30,7 @@ _DAY_PART = re.compile(
     r"(?:breakfast|lunch|dinner)(?: ?time)?)\b",
     re.IGNORECASE,
 )
+_WEEK = re.compile(r"\b(?:week(?:end|day)s?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|days? of the week)\b", re.I)
 _VAGUE = r"\b(?:around|about|approximately|roughly|nearly|near|close to|in the vicinity of)\b"
 _ABOUT, _SOMEWHERE = re.compile(rf"{_VAGUE}\s+\$?(\d[\d,]*)", re.IGNORECASE), re.compile(_VAGUE, re.IGNORECASE)
 _TIMES = frozenset({"time", "hour", "clock"})  # words of columns that hold a time of day
@@ -92,6 +93,7 @@ class _Open:
     part_of_day: bool
     rough: frozenset[float]
     rough_times: bool
+    day_of_week: bool
 
     @classmethod
     def of(cls, question: str) -> _Open:
@@ -103,13 +105,14 @@ class _Open:
             bool(_DAY_PART.search(question)),
             frozenset(float(match[1].replace(",", "")) for match in _ABOUT.finditer(question)),
             bool(_SOMEWHERE.search(question)),
+            bool(_WEEK.search(question)),
         )
 
     def allows(self, number: float, sql: SqlValues, is_time: bool) -> bool:
         """Whether a number of the SQL may be meant by what the question says. `is_time`: it is compared with a time."""
         if any(number - first in (0, 9, 10) for _, first in self.decades):
             return True
-        if any(number == other for _, other in self.stored):
+        if any(number == other for _, other in self.stored) or (self.day_of_week and number in range(8)):
             return True
         times = [clock for _, clock in self.clocks]
         if is_time and _is_clock(number) and (self.part_of_day or number in times):

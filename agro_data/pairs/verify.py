@@ -14,7 +14,7 @@ from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
 from agro_data.evaluation.instances import INDEX, SUFFIXES
-from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
 from agro_data.folders import kept_in
@@ -127,7 +127,7 @@ def verify_pairs(
     beside them. `catalog` is what was found at `databases` before. Raises `UnreadableInput` when there are no pairs,
     `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
     """
-    loaded = _with_sql(pairs if isinstance(pairs, Loaded) else load_pairs(pairs))
+    loaded = _with_sql(pairs if isinstance(pairs, Loaded) else load_pairs(pairs, only_database(databases)))
     catalog = catalog or usable_databases(databases, OF_PAIRS)
     known = {database.db_id.lower(): database for database in catalog.databases}
     called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs
+from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs, only_database
 from agro_data.folders import kept_in, unwritable
 from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
@@ -65,7 +65,7 @@ def audit_command(
     from agro_data.pairs.audit import audit_pairs  # noqa: PLC0415 (half a second)
     from agro_data.pairs.report import audit_lines, audit_summary, render_report  # noqa: PLC0415
 
-    loaded = load_pairs(pairs)
+    loaded = load_pairs(pairs, only_database(databases))
     _check_out(out, pairs)
     with kept_in(cache_folder(RunConfig())) as (cache, unkept), Bars(notes) as progress:
         audit = audit_pairs(

@@ -13,7 +13,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.errors import InWords
-from agro_data.evaluation.load import files_of, load_pairs
+from agro_data.evaluation.load import files_of, load_pairs, only_database
 from agro_data.folders import kept_in
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
@@ -86,7 +86,7 @@ def verify_command(
     from agro_data.pairs.report import render_report, summary, verdict  # noqa: PLC0415 (half a second)
     from agro_data.pairs.verify import verify_pairs  # noqa: PLC0415
 
-    loaded = load_pairs(pairs)
+    loaded = load_pairs(pairs, only_database(databases))
     check_written({"--output": output, "--html": html}, files_of(pairs.expanduser())[0], [databases, instances])
     with Bars(notes) as progress:
         found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)

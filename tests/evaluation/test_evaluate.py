@@ -392,3 +392,13 @@ def test_a_gold_that_fails_leaves_the_others(place: Path) -> None:
     rows = [{"db_id": "shop", "gold": ["SELECT nane FROM customer", NAMES], "pred": pred} for pred in (NAMES, BOTH)]
     found = evaluate(rows, place / "db", workers=1)
     assert [(one.score, one.error_class) for one in found.verdicts] == [(1, ""), (0, "columns")]
+
+
+def test_rows_without_a_database_are_scored_on_the_one_that_is_given(place: Path, tmp_path: Path) -> None:
+    rows = [{"gold": NAMES, "pred": NAMES}, {"gold": NAMES, "pred": BOTH}]
+    one = place / "db" / "shop" / "shop.sqlite"
+    assert [verdict.score for verdict in evaluate(rows, one, workers=1).verdicts] == [1, 0]
+    (tmp_path / "gold.json").write_text(json.dumps([{"question": "Who?", "query": NAMES}]))
+    (tmp_path / "pred.sql").write_text(f"{NAMES}\n")
+    scored = evaluate(tmp_path / "pred.sql", one, gold=tmp_path / "gold.json", workers=1)
+    assert [(verdict.db_id, verdict.score) for verdict in scored.verdicts] == [("shop", 1)]

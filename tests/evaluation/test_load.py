@@ -32,6 +32,12 @@ def test_a_list_of_golds_is_the_gold_and_what_is_right_too(tmp_path: Path, suffi
     assert {pair.alternatives for pair in loaded.pairs} == {("SELECT 1", "SELECT 2")}
 
 
+def test_other_fields_are_no_lists(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "evidence": ["one", "two"], "split": ["train"]}]
+    [pair] = load_pairs(write(tmp_path / "a.json", rows)).pairs
+    assert (pair.evidence, pair.split, pair.alternatives) == ("", "", ())
+
+
 def test_a_prompt_for_sql_is_the_question(tmp_path: Path) -> None:
     rows = [
         {"db_id": "d", "sql_prompt": "How many?", "sql_context": "CREATE TABLE t (a)", "sql": "SELECT COUNT(*) FROM t"}

@@ -56,6 +56,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
         ("Which trips were in the 1990s?", "year >= 1990 AND year < 2000"),
         ("Which trips were in the 90s?", "year BETWEEN 1990 AND 1999"),
         ("Which trips take 9 hours?", "minutes = 540"),
+        ("Which trips are at weekends?", "minutes IN (0, 6)"),
         ("Which towns have about 40 travellers of an age?", "age > 35 AND age < 45"),
         ("Which trips are noted as 1,000 ml?", "note = '1,000 ml'"),
     ],

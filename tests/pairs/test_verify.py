@@ -260,6 +260,21 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Which stall is called Without?", "SELECT name FROM stall WHERE name = 'Without'"),
     ),
     (
+        "negation_missing",
+        ("Which stalls haven't sold?", "SELECT name FROM stall NATURAL JOIN sale"),
+        ("Stalls with sales? Ignore those who haven't any.", "SELECT DISTINCT name FROM stall NATURAL JOIN sale"),
+    ),
+    (
+        "negation_missing",
+        ("How many are not in York?", "SELECT count(*) FROM stall"),
+        ("How many are in York and how many are not?", "SELECT town, count(*) FROM stall GROUP BY town"),
+    ),
+    (
+        "extreme_missing",
+        ("Which is the minimum amount?", "SELECT day FROM sale"),
+        ("What are the maximum amounts of stalls?", "SELECT amount FROM sale"),
+    ),
+    (
         "value_left_out",
         ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town = 'York'"),
         ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town IN ('York', 'Leeds')"),
@@ -408,6 +423,21 @@ def test_sentences(market: Path, tmp_path: Path, sql: str, kind: str, says: str)
     [checked] = verify_pairs(write_pairs(tmp_path / "pairs.json", [("Names?", sql)]), market, workers=1).checked
     [found] = [one for one in checked.findings if one.kind == kind]
     assert says in found.says
+
+
+def test_rows_without_a_database_are_about_the_one_that_is_given(market: Path, tmp_path: Path) -> None:
+    rows = [{"question": "Names?", "query": "SELECT name FROM stall"}, {"question": "All?", "query": "SELECT 1"}]
+    file = tmp_path / "pairs.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    one = market / "market" / "market.sqlite"
+    found = verify_pairs(file, one, workers=1)
+    assert [[finding.kind for finding in checked.findings] for checked in found.checked] == [[], ["no_table"]]
+    with pytest.raises(ConfigError, match="no database field"):
+        verify_pairs(file, market, workers=1)  # a folder may hold several
+    file.write_text(json.dumps([{**rows[0], "db_id": "market"}, rows[1]]), encoding="utf-8")
+    assert len(verify_pairs(file, one, workers=1).problems) == 1  # one row names it: the other lacks it
+    (tmp_path / "gold.sql").write_text("SELECT name FROM stall\n", encoding="utf-8")
+    assert not verify_pairs(tmp_path / "gold.sql", one, workers=1).checked[0].findings
 
 
 def test_duckdb(tmp_path: Path) -> None:
