@@ -230,3 +230,23 @@ def test_what_is_asked_of_a_moment_that_strptime_reads_is_found(condition: str, 
     rows: list[tuple[Cell, ...]] = [(n, f"{n % 28 + 1:02}/{n % 9 + 1:02}/{1990 + n % 30}") for n in range(60)]
     profile = profiled(tmp_path, "duckdb", "CREATE TABLE kept (id INTEGER PRIMARY KEY, day VARCHAR)", rows)
     assert any(part in str(day) for day in held(profile, "day", f"SELECT id FROM kept WHERE {condition}"))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_table_without_keys_is_told_apart_by_its_first_column(dialect: str, tmp_path: Path) -> None:
+    """As a dump of states is: `JOIN state` would be wrong for `IN (SELECT state_name FROM state ...)` where a state
+    came twice. Few rows, or a number that is measured, tell nothing.
+    """
+    states = [(f"state {n}", n * 1.5) for n in range(12)]
+    statement = "CREATE TABLE kept (state_name TEXT, area DOUBLE)"
+    queries = ("SELECT COUNT(*) FROM kept WHERE area > 3", "SELECT state_name FROM kept WHERE area > 3")
+
+    def repeats(folder: str, statement: str, rows: list[tuple[Cell, ...]], column: str) -> bool:
+        (tmp_path / folder).mkdir()
+        profile = profiled(tmp_path / folder, dialect, statement, rows)
+        return any(len(rows["kept"][column]) > len(set(rows["kept"][column])) for rows in made(profile, *queries))
+
+    assert not repeats("all", statement, states, "state_name")
+    assert repeats("few", statement, states[:6], "state_name")
+    turned = "CREATE TABLE kept (area DOUBLE, state_name TEXT)"
+    assert repeats("measured", turned, [row[::-1] for row in states], "area")

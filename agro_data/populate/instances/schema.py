@@ -12,10 +12,13 @@ from agro_data.populate.schema import ColumnSpec, Schema, TableSpec, ViewSpec, k
 from agro_data.populate.surrogate import surrogate_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
+TELLING = 10  # rows: among fewer no two need share a value by chance
+
 
 def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) -> Schema:
-    """The schema of all instances: primary and declared unique keys (also those of rows that meet a condition), foreign
-    keys (declared, and inferred ones that are plausible, even where the source's own rows break them), what CHECK
+    """The schema of all instances: primary and declared unique keys (also those of rows that meet a condition), in a
+    table without any the first column where that tells many rows apart, foreign keys (declared, and inferred ones that
+    are plausible, even where the source's own rows break them), what CHECK
     constraints say as far as it is plain, the values of an ENUM and of a flag, NULL only where the source has one, and
     nothing but dates in ISO form, or texts of one form, where the source has nothing else: queries that compare them or
     take them apart are right only there.
@@ -25,7 +28,11 @@ def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) ->
     """
     made = {view.name for view in views}
     tables = tuple(
-        replace(table, columns=tuple(replace(c, nullable=_may_be_null(table, c)) for c in table.columns))
+        replace(
+            table,
+            columns=tuple(replace(c, nullable=_may_be_null(table, c)) for c in table.columns),
+            unique_keys=table.unique_keys or _evident_key(table, profile),
+        )
         for table in profile.tables
         if table.name not in made
     )
@@ -35,6 +42,16 @@ def instance_schema(profile: DatabaseProfile, views: Sequence[ViewSpec] = ()) ->
         for table in schema.tables
     )
     return _numbers_refer_to_numbers(replace(schema, tables=typed, views=tuple(views)))
+
+
+def _evident_key(table: TableProfile, profile: DatabaseProfile) -> tuple[tuple[str, ...], ...]:
+    """Of a table that declares no key, as dumps and files do not, and to which nothing refers, the first column if it
+    tells its rows apart: without another identity, repeated rows would make a right join of it wrong.
+    """
+    first = table.columns[0]
+    names = first.kind != "real" and first.role != "measure"
+    apart = names and first.unique and table.never_null(first.name) and table.rows >= TELLING
+    return ((first.name,),) if apart and not table.is_view and not profile.keys(table.name) else ()
 
 
 def _numbers_refer_to_numbers(schema: Schema) -> Schema:
