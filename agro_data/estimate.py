@@ -21,7 +21,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.stages.certifying import FOLDER
 from agro_data.stages.shares import usable
-from agro_data.verify.certificates.pool import BYTES
+from agro_data.verify.certificates.pool import room
 
 PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing
 FIRST = 24  # examples of the first probe
@@ -79,7 +79,8 @@ def estimate(config: BuildConfig, run: RunConfig, progress: Reporter = silent) -
     asked = config.size / config.styles_per_sql * config.oversample
     # More examples have more instances, up to the bytes that a database's may take.
     grown = second.instances / len(probed) * max(asked / len(ids) / max(second.examples / len(probed), 1), 1)
-    kept = config.size * BYTES_PER_EXAMPLE + len(ids) * min(grown, BYTES)
+    widest = max((len(profile.tables) for profile in second.profiles), default=0)
+    kept = config.size * BYTES_PER_EXAMPLE + len(ids) * min(grown, room(widest))
     making = (once_seconds * len(ids) + each * asked) / min(run.workers, len(ids))
     embedding = 0.0 if config.embedding_model == STRUCTURAL else MODEL_SECONDS + asked / EMBEDDED_PER_SECOND
     finishing = START_SECONDS + embedding + asked / SELECTED_PER_SECOND

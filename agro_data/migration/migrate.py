@@ -23,7 +23,7 @@ from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_ag
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
-from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.budget import budget_of
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import Certificate
 from agro_data.verify.check import StatementVerdict, verify_statements
@@ -260,7 +260,7 @@ class Migration:
             own.sandbox,
             own.folder / self.database.db_id,
             seed_of(own.seed, "migrated", self.database.db_id, prefix),
-            Budget().part(share),
+            budget_of(len(self.after.profile.tables)).part(share),
             prefix,
             own.min_kill_rate,
         )

@@ -101,7 +101,7 @@ class Reference:
 class Table:
     """`part_of`: place of the table from which it inherits all its columns, and which gives its rows as well.
     `filtered`: the role sees such rows as a policy lets it. `unreadable`: columns that it may not see. `checks`: its
-    CHECK constraints as the server writes them."""
+    CHECK constraints as the server writes them. `alias`: its name in the file, where another table has its own."""
 
     schema: str
     name: str
@@ -115,9 +115,15 @@ class Table:
     unique: tuple[tuple[str, ...], ...]
     references: tuple[Reference, ...]
     checks: tuple[str, ...] = ()
+    alias: str = ""
 
     def __str__(self) -> str:
         return self.name if self.schema == "public" else f"{self.schema}.{self.name}"
+
+    @property
+    def kept(self) -> str:
+        """Its name in the file, in which all tables are called without their schema."""
+        return self.alias or self.name
 
     @property
     def names(self) -> frozenset[str]:

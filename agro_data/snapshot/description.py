@@ -52,12 +52,12 @@ def _said(copied: Sequence[Planned], joins: Sequence[Join]) -> dict[str, Any]:
         if commented := {column.name: {"description": column.comment} for column, _ in one.columns if column.comment}:
             about["columns"] = commented
         if about:
-            tables[one.table.name] = about
+            tables[one.table.kept] = about
     ends = [{"from": _end(child, key.columns), "to": _end(parent, key.ref_columns)} for child, key, parent in joins]
     return {key: value for key, value in {"tables": tables, "joins": ends}.items() if value}
 
 
 def _end(table: Table, columns: Sequence[str]) -> str | list[str]:
     """One end of a join as `semantics.yml` writes it."""
-    named = [f"{table.name}.{column}" for column in columns]
+    named = [f"{table.kept}.{column}" for column in columns]
     return named if len(named) > 1 else named[0]

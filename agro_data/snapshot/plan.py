@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.health import some
@@ -38,7 +39,7 @@ class Planned:
     def place(self) -> str:
         """Its name in DuckDB, with the file's name, since a schema may have the same name as a file."""
         schema = "main" if self.table.schema == "public" else self.table.schema
-        return f"{FILE}.{quoted(schema)}.{quoted(self.table.name)}"
+        return f"{FILE}.{quoted(schema)}.{quoted(self.table.kept)}"
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
@@ -72,6 +73,7 @@ def chosen_tables(
     found: dict[int, Table] = {}
     parts: list[str] = []
     taken: set[str] = set()
+    own = {folded(table.name) for table in wanted.values()}
     foreign: list[str] = []
     left_out = 0
     for place, table in wanted.items():
@@ -81,11 +83,12 @@ def chosen_tables(
             foreign.append(str(table))
         elif table.part_of in readable and not only:
             parts.append(str(table))
-        elif folded(table.name) in taken:
-            made.lost.append(f"{table}: another table has this name but for its schema or its case")
         else:
-            taken.add(folded(table.name))
-            found[place] = table
+            alone = _by_name(table, taken, own)
+            taken.add(folded(alone.kept))
+            found[place] = alone
+            if alone.alias and table.columns:
+                made.notes.append(f"{table}: kept as {alone.alias}, as another table has its name")
     if parts:
         made.notes.append(f"left out, as the tables that they inherit from give their rows: {some(parts)}")
     if left_out:
@@ -93,6 +96,16 @@ def chosen_tables(
     if foreign:
         made.notes.append(f"foreign tables left out: {some(foreign)}; --only copies what they give, as tables")
     return found
+
+
+def _by_name(table: Table, taken: Set[str], own: Set[str]) -> Table:
+    """The table under a name that no other has, but for its case: with its schema's where its own is `taken`, or with a
+    number. `own`: the names of all tables."""
+    if folded(table.name) not in taken:
+        return table
+    stem = f"{table.schema}_{table.name}"
+    names = chain((stem,), (f"{stem}_{number}" for number in count(2)))
+    return replace(table, alias=next(name for name in names if folded(name) not in taken | own))
 
 
 def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:

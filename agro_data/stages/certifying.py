@@ -21,7 +21,7 @@ from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.running import StageCounts
 from agro_data.stages.task import Task
-from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.budget import budget_of
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.work import Work
@@ -102,13 +102,14 @@ def _certify(task: Task) -> int:
         return frame.height
     part = (1 - 1 / SHARE) / SHARE**number / batches
     with context.reading(task.db_id) as database:
+        profile = context.profile(task.db_id)
         certifier = Certifier(
             database,
-            context.profile(task.db_id),
+            profile,
             own_sandbox(LIMITS),
             context.work.root / FOLDER / task.db_id,
             seed_of(context.config.seed, "certified", task.shard),
-            Budget().part(part),
+            budget_of(len(profile.tables)).part(part),
             f"{number}{place}-",
             context.config.min_kill_rate,
         )

@@ -33,7 +33,7 @@ from agro_data.stages.task import Task
 from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier
-from agro_data.verify.certificates.pool import BYTES, FILES, LIMITS
+from agro_data.verify.certificates.pool import FILES, LIMITS, room
 from agro_data.work import Work
 
 CHOSEN = "chosen"  # below the work folder: the rows that the selection chose, before any is turned
@@ -97,13 +97,14 @@ def _certifier(task: Task, rows: Sequence[Row]) -> Certifier:
     context = task.context
     named = sorted({name for row in rows for name in row["instances"]})
     size = sum(instance_file(context.work, name).stat().st_size for name in named)
+    profile = context.profile(task.db_id)
     return Certifier(
         context.database(task.db_id),
-        context.profile(task.db_id),
+        profile,
         own_sandbox(LIMITS),
         context.work.root / FOLDER / task.db_id,
         seed_of(context.config.seed, STAGE, task.db_id),
-        Budget(files=max(min(MOST_FILES, FILES - len(named)), 1), bytes=max(BYTES - size, 0)),
+        Budget(files=max(min(MOST_FILES, FILES - len(named)), 1), bytes=max(room(len(profile.tables)) - size, 0)),
         PREFIX,
         context.config.min_kill_rate,
     )

@@ -158,7 +158,7 @@ def test_what_a_query_asks_of_a_wide_column_is_found(tmp_path: Path) -> None:
         assert con.execute(sql).fetchall()
 
 
-def test_a_narrow_column_of_which_nothing_is_known_gets_what_fits(tmp_path: Path) -> None:
+def test_a_narrow_column_of_which_no_value_is_known_gets_what_its_type_holds(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "odd.duckdb") as con:
         con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd DECIMAL(2, 2))")
         con.execute("INSERT INTO offer VALUES (1, 0.25), (2, NULL)")
@@ -166,11 +166,8 @@ def test_a_narrow_column_of_which_nothing_is_known_gets_what_fits(tmp_path: Path
     schema = instance_schema(profile)
     rows = next(instances(read(profile, "SELECT id FROM offer"), schema, profile, 7))
     with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
-        known = [
-            float(odd) for (odd,) in con.execute("SELECT DISTINCT odd FROM offer WHERE odd IS NOT NULL").fetchall()
-        ]
-    assert known
-    assert all(0 < odd < 1 for odd in known)
+        (given,) = con.execute("SELECT count(DISTINCT odd) FROM offer").fetchall()
+    assert given[0] > 1
 
 
 def test_a_uuid_of_sqlite_may_be_any_text(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ WORDS = (
     "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
 )  # fmt: skip
 _FINEST = 6  # digits behind the point
+_NOTHING = 1e-12  # part of a number that a float may be off
 _LATEST = 5000  # year; one that stands for "for ever", such as 9999, leaves no room to count on from
 _KNOWN = 12  # observed values that are worth having beside the query's own
 
@@ -68,8 +69,14 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
             return value in (0, 1)
         least, most = (end(column.declared_type, column.kind) for end in (smallest, largest))
         whole = column.kind == "integer" and (isinstance(value, int) or value.is_integer())
-        return least <= value <= most and (whole or column.kind == "real")
+        return least <= value <= most and (whole or (column.kind == "real" and _stays(value, column.declared_type)))
     return column.kind == "blob"
+
+
+def _stays(value: float, declared_type: str) -> bool:
+    """Whether a type keeps a number as it is: a DECIMAL(9,0) makes 0 of 0.3, which its table may not allow."""
+    digits = decimals(declared_type)
+    return digits is None or isinstance(value, int) or abs(round(value, digits) - value) <= abs(value) * _NOTHING
 
 
 def _reads(reader: Callable[[str], object], value: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agro_data.verify.certificates.pool import BYTES, FILES, PER_GOLD
+from agro_data.verify.certificates.pool import BYTES, FILES, PER_GOLD, room
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Budget:
     def part(self, share: float) -> Budget:
         """One of `share` of the files and bytes."""
         return replace(self, files=max(int(self.files * share), 1), bytes=int(self.bytes * share))
+
+
+def budget_of(tables: int) -> Budget:
+    """What all golds of a database with so many tables have."""
+    return Budget(bytes=room(tables))
 
 
 DEDICATED = Budget(own=PER_GOLD)

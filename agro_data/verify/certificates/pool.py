@@ -20,6 +20,7 @@ from agro_data.verify.determinism import shuffled_copy
 
 FILES = 64  # a database (DESIGN section 4)
 BYTES = 20 * 2**20  # a database
+A_TABLE = 600 * 2**10  # bytes for each table of a database, where that is more: each takes some of every file
 PER_GOLD = 10  # instances a prediction is graded on
 LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a statement on an instance: small files, about a tenth of a second
 
@@ -105,6 +106,11 @@ class Pool:
     def databases(self, certificate: Certificate) -> list[Database]:
         """The instances on which a prediction for this gold is graded."""
         return [self.instances[name] for name in certificate.instances]
+
+
+def room(tables: int) -> int:
+    """The bytes that the instances of a database with so many tables may have."""
+    return max(BYTES, tables * A_TABLE)
 
 
 def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, folder: Path, scratch: Path) -> Instance:

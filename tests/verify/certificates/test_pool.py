@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.verify.certificates.pool import PER_GOLD, Certificate, MutantFate, choose
+from agro_data.verify.certificates.budget import Budget, budget_of
+from agro_data.verify.certificates.pool import A_TABLE, BYTES, PER_GOLD, Certificate, MutantFate, choose
 
 NAMES = [f"shop/{number:02d}.sqlite" for number in range(14)]
 
@@ -57,3 +58,9 @@ def test_a_kill_rate_leaves_out_what_is_proved_and_counts_the_undecided() -> Non
     assert certificate.kill_rate == 2 / 3
     assert [fate.outcome for fate in certificate.survivors] == ["undecided"]
     assert Certificate("SELECT 1").kill_rate == 1.0
+
+
+def test_a_wide_schema_has_room_for_files_too() -> None:
+    """An instance of AdventureWorks (68 tables) takes 1.4 MB: within 20 MB twelve had to do for all golds."""
+    assert budget_of(30) == Budget()
+    assert budget_of(68).bytes == 68 * A_TABLE > 2 * BYTES - 2**20
