@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from ctypes import c_float
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,6 +56,7 @@ _OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 _ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}
 _QUESTION = "\n\nQuestion: "  # after the schema
+_DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,16 @@ def _cell(cell: Cell, width: int) -> str:
         return "NULL"
     if isinstance(cell, bytes):
         return _line(f"x'{cell[:width].hex()}'", width)
-    return _line(str(cell), width)
+    return _line(number_text(cell) if isinstance(cell, float) else str(cell), width)
+
+
+def number_text(value: float) -> str:
+    """A number with no more digits than it holds: DuckDB's FLOAT of 0.1 comes as 0.10000000149011612."""
+    text = str(value)
+    if len(text) <= _DOUBLE_DIGITS or c_float(value).value != value:
+        return text
+    tried = (float(f"{value:.{digits}g}") for digits in range(6, 10))  # nine tell any two apart
+    return str(next(short for short in tried if c_float(short).value == value))
 
 
 def _line(text: str, width: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from agro_data.protocol import (
     Turn,
     before_question,
     inert,
+    number_text,
     parse_transcript,
     parse_turn,
     render_observation,
@@ -209,3 +211,13 @@ def test_questions_shown_the_same_schema_begin_alike() -> None:
     first, second = (render_prompt("t(a, b)", question, "sqlite", said=named) for question, named in asked)
     assert before_question(first) == before_question(second)
     assert before_question(first).endswith("t(a, b)")
+
+
+def test_a_number_has_no_more_digits_than_it_holds() -> None:
+    """DuckDB gives a FLOAT as the double nearest to it: 0.1 comes as 0.10000000149011612."""
+    cells = "0.1::FLOAT, 0.1::DOUBLE, 2.5::FLOAT, 1234567.125::DOUBLE, 1e300::DOUBLE, 'inf'::DOUBLE, 'nan'::FLOAT"
+    row = duckdb.connect().execute(f"SELECT {cells}").fetchone()
+    assert row is not None
+    assert [*map(number_text, row)] == ["0.1", "0.1", "2.5", "1234567.125", "1e+300", "inf", "nan"]
+    seen = render_observation(Result("ok", columns=("x",), rows=[row[:1]], row_count=1), 2)
+    assert "0.1\n" in seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ctypes import c_float
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.data_files import is_utf8
 from agro_data.databases.watching import glance
 from agro_data.pairs.finding import KINDS
+from agro_data.protocol import number_text
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
 from agro_data.verbs.options import A_PATH
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SHOWN_ROWS = 20
 WROTE = 500  # characters of what is no answer
-_DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one
 
 
 @click.command(name="ask", cls=Verb)
@@ -161,10 +160,9 @@ def _show_findings(reply: Reply) -> None:
 
 
 def _cell(cell: object) -> str:
-    """As it is stored: a year is no amount, and gets no separators, and a FLOAT has no more digits than it holds."""
+    """As it is stored: a year is no amount, and gets no separators."""
     if cell is None:
         return "NULL"
-    if isinstance(cell, float) and len(str(cell)) > _DOUBLE_DIGITS and c_float(cell).value == cell:
-        tried = (float(f"{cell:.{digits}g}") for digits in range(6, 10))  # nine tell any two apart
-        return str(next(short for short in tried if c_float(short).value == cell))
+    if isinstance(cell, float):
+        return number_text(cell)
     return f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)

@@ -23,7 +23,6 @@ from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
 from agro_train.questions import PromptFormat
 from agro_train.runs.store import NoRun
-from agro_train.verbs.ask import _cell
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
 
@@ -101,14 +100,6 @@ def test_what_json_cannot_say_is_text(tmp_path: Path) -> None:
     answer = turn("solution", "SELECT x, b FROM odd ORDER BY id")
     reply = ask("Which?", odd, agent(Scripted(lambda *_: answer)), tmp_path)
     assert json.loads(json.dumps(reply.as_dict(), allow_nan=False))["rows"] == [["nan", "6162"], ["-inf", None]]
-
-
-def test_a_float_is_shown_with_the_digits_it_has() -> None:
-    """DuckDB gives a FLOAT as the double nearest to it: 0.1 comes as 0.10000000149011612."""
-    cells = "0.1::FLOAT, 0.1::DOUBLE, 2.5::FLOAT, 1234567.125::DOUBLE, 1e300::DOUBLE, 'inf'::DOUBLE, 'nan'::FLOAT"
-    row = duckdb.connect().execute(f"SELECT {cells}").fetchone()
-    assert row is not None
-    assert [*map(_cell, row)] == ["0.1", "0.1", "2.5", "1234567.125", "1e+300", "inf", "nan"]
 
 
 def test_no_answer_says_why(database: Database, tmp_path: Path) -> None:
