@@ -1,7 +1,8 @@
 """How a CSV is written: found once, at every row, so that no row is lost and no date is guessed without a word.
 
 DuckDB's sniffer skips lines until the rest fits, takes lines that begin with `#` for comments, and reads `01/02/2024`
-by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts.
+by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts. Numbers
+beside a word for what is missing ("NA", as R writes it) are numbers, and the word is NULL.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
 _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
-
+# What stands for a missing value, in small letters, among the numbers of a column.
+MISSING = frozenset(
+    ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
+)
+MOST_MARKERS, FEWEST_NUMBERS = 2, 3
+_WHOLE = r"[+-]?(0|[1-9]\d{0,17})"  # with a zero before it a number is a code
+_NUMBER = rf"({_WHOLE}|[+-]?(0|[1-9]\d*)?\.\d+)([eE][+-]?\d+)?"
+_GLANCE = 2_000  # rows that show which columns may be numbers
 
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
 _FAULTS = {
@@ -85,13 +93,17 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
     written, remarks = _written(connection, file)
 
-    def query(texts: Sequence[str], formats: Mapping[str, str]) -> str:
+    def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
         settings = replace(written, columns=columns, marks={**written.marks, **formats}).settings()
-        return f"SELECT * FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false)"
+        return f"SELECT {chosen} FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false)"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
-    return query(texts, formats), [*remarks, *_remarks_on_dates(texts)]
+    kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
+    numbers = _numbers(connection, query(texts, formats), kept)
+    marked = ", ".join(f"{_as_number(name, kind)} AS {quoted(name)}" for name, kind in numbers.items())
+    chosen = f"* REPLACE ({marked})" if marked else "*"
+    return query(texts, formats, chosen), [*remarks, *_remarks_on_dates(texts), *_remarks_on_numbers(numbers)]
 
 
 def settings_of_parts(
@@ -255,6 +267,50 @@ def _title(file: Path, written: Written) -> int | None:
 
 def _opened(file: Path) -> IO[bytes]:
     return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")  # type: ignore[return-value]
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+
+
+def _numbers(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]) -> dict[str, str]:
+    """The types of those columns of texts whose values are all numbers or a word for what is missing."""
+    seen = _counted(connection, f"SELECT * FROM ({rows}) LIMIT {_GLANCE}", columns)
+    likely = [name for name, (held, numbers, _, missing, _) in seen.items() if held == numbers + missing]
+    return {
+        name: "BIGINT" if numbers == whole else "DOUBLE"
+        for name, (held, numbers, whole, missing, words) in _counted(connection, rows, likely).items()
+        if held == numbers + missing and numbers >= FEWEST_NUMBERS and 0 < words <= MOST_MARKERS
+    }
+
+
+def _counted(
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]
+) -> dict[str, tuple[int, int, int, int, int]]:
+    """Of each column its values, those that are numbers, whole ones, words for what is missing, and different words."""
+    if not columns:
+        return {}
+    of = "count(*) FILTER (WHERE "
+    counts = [
+        f"count({name}), {of}regexp_full_match({name}, {literal(_NUMBER)})), "
+        f"{of}regexp_full_match({name}, {literal(_WHOLE)})), {of}{_is_missing(name)}), "
+        f"count(DISTINCT {name}) FILTER (WHERE {_is_missing(name)})"
+        for name in map(quoted, columns)
+    ]
+    found = connection.execute(f"SELECT {', '.join(counts)} FROM ({rows})").fetchall()[0]
+    return {name: found[place * 5 : place * 5 + 5] for place, name in enumerate(columns)}
+
+
+def _is_missing(column: str) -> str:
+    return f"lower(trim({column})) IN ({', '.join(literal(word) for word in sorted(MISSING))})"
+
+
+def _as_number(name: str, kind: str) -> str:
+    return f"TRY_CAST(CASE WHEN NOT {_is_missing(quoted(name))} THEN {quoted(name)} END AS {kind})"
+
+
+def _remarks_on_numbers(columns: Iterable[str]) -> list[str]:
+    names = ", ".join(map(repr, columns))
+    return [f"a word for what is missing (as NA) is NULL among the numbers of {names}"] if names else []
 
 
 # --- dates -------------------------------------------------------------------------------------------------------

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from agro_data.databases.csv_reading import MOST_MARKERS
 from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding, capital
 from agro_data.pairs.mending import rewritten
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.statistics import MOST_MARKERS, as_number, markers_among
+from agro_data.profiling.statistics import as_number, markers_among
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Binding, Resolution, value_of

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any
 
+from agro_data.databases.csv_reading import FEWEST_NUMBERS, MISSING, MOST_MARKERS
 from agro_data.databases.types import Cell
 from agro_data.profiling.dates import all_days, all_times, all_year_texts, all_years, date_format
 from agro_data.profiling.forms import form_of
@@ -29,10 +30,6 @@ _SEPARATED = (  # the first that fits all numbers of a column says how they are 
     ("thousands separators", re.compile(r"[+-]?[1-9]\d{0,2}((['’ \u00a0\u202f]\d{3})+|(\.\d{3}){2,})")),
     ("a decimal comma", re.compile(r"[+-]?(0|[1-9]\d*|[1-9]\d{0,2}([.'’ \u00a0\u202f]\d{3})+)(,\d+)?")),
 )
-_MISSING = frozenset(
-    ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
-)
-MOST_MARKERS, _FEWEST_NUMBERS = 2, 3
 _PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
 
 
@@ -147,8 +144,8 @@ def markers_among(values: Iterable[Cell]) -> tuple[str, ...] | None:
 
 
 def _markers(other: Sequence[Cell], numbers: int) -> tuple[str, ...] | None:
-    markers = [value for value in other if isinstance(value, str) and value.strip().lower() in _MISSING]
-    few = len(other) > MOST_MARKERS or numbers < _FEWEST_NUMBERS
+    markers = [value for value in other if isinstance(value, str) and value.strip().lower() in MISSING]
+    few = len(other) > MOST_MARKERS or numbers < FEWEST_NUMBERS
     return None if few or len(markers) < len(other) else tuple(sorted(markers))
 
 

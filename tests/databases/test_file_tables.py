@@ -36,6 +36,7 @@ FILES = {
     "nothing": "",
     "header": "a,b,c\n",
     "gaps": "a,b\n,NA\n3,\n",
+    "missing": "a,b,c,d\n1,0.5,x,NA\nNA,NA,y,NA\n3,2,NA,07\n4,.25,z,08\n",
     "mark": "\ufeffa,b\n1,ä\n",
     "one column": "name\nx\ny\n",
     "truth": "t,f\ntrue,false\nfalse,true\n",
@@ -305,3 +306,15 @@ def test_a_csv_that_takes_too_much_memory_is_not_said_to_be_no_utf8(tmp_path: Pa
     with closing(duckdb.connect(config={"memory_limit": "1MiB", "threads": "1"})) as connection:
         (problem,) = create_tables(connection, tmp_path).problems
     assert problem.endswith("it takes more memory than DuckDB is given here; give it as Parquet")
+
+
+def test_a_word_for_what_is_missing_is_null_among_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As R writes it. Among texts it may be one (Namibia's code), and codes are no numbers."""
+    (tmp_path / "air.csv").write_text(FILES["missing"])
+    rows, _, _ = read(tmp_path, 2**20, monkeypatch)
+    described, held = rows["air"]
+    assert [str(column[1]) for column in described] == ["BIGINT", "DOUBLE", "VARCHAR", "VARCHAR"]
+    assert held == [(1, 0.5, "x", "NA"), (None, None, "y", "NA"), (3, 2.0, "NA", "07"), (4, 0.25, "z", "08")]
+    (tmp_path / "air.csv").write_text("a\n" + "1\n" * 3_000 + "NA\nlate\n")
+    rows, _, _ = read(tmp_path, 2**20, monkeypatch)
+    assert rows["air"][1][-2:] == [("NA",), ("late",)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,13 @@ def csv_database(folder: Path, **tables: str) -> Database:
     for name, lines in tables.items():
         (folder / f"{name}.csv").write_text("\n".join(lines.split()) + "\n")
     return find_databases(folder).databases[0]
+
+
+def texts_database(path: Path, table: str, columns: str, rows: Iterable[str]) -> Database:
+    """A database of one table of texts, as a CSV is imported that is not looked at."""
+    made = ", ".join(f"{column} TEXT" for column in columns.split(","))
+    values = ", ".join("(" + ", ".join(f"'{cell}'" for cell in row.split(",")) + ")" for row in rows)
+    return sqlite_database(path, f"CREATE TABLE {table} ({made}); INSERT INTO {table} VALUES {values};")
 
 
 def flights() -> str:
@@ -196,7 +204,7 @@ def test_what_is_called_as_its_table_or_in_two_words(tmp_path: Path) -> None:
 
 def test_decimals_that_a_marker_makes_texts_are_shown_at_most(tmp_path: Path) -> None:
     rows = [f"{'NA' if n % 9 == 0 else n / 4},{'NA' if n % 7 == 0 else n % 5},{n}" for n in range(60)]
-    profile = profile_database(csv_database(tmp_path / "air", weather=" ".join(["temp,stars,day", *rows])))
+    profile = profile_database(texts_database(tmp_path / "air.sqlite", "weather", "temp,stars,day", rows))
     roles = {column.name: column.role for column in profile.table("weather").columns}
     assert (roles["temp"], roles["stars"]) == ("other", "category")
 
@@ -212,7 +220,7 @@ def test_a_day_beside_its_month_is_one_of_the_month(tmp_path: Path) -> None:
 
 def test_numbers_that_one_marker_makes_texts_are_told(tmp_path: Path) -> None:
     rows = [f"{n},{'NA' if n % 9 == 0 else n / 4},{'?' if n % 7 == 0 else n},{n:04},{'ABC'[n % 3]}" for n in range(40)]
-    database = csv_database(tmp_path / "air", readings=" ".join(["number,depth,load,zip,kind", *rows]))
+    database = texts_database(tmp_path / "air.sqlite", "readings", "number,depth,load,zip,kind", rows)
     said = profile_database(database).problems
     assert [text.partition(", so")[0] for text in said] == [
         "table 'readings': 'depth': numbers but for 'NA'",
