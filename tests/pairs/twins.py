@@ -1,0 +1,271 @@
+"""Pairs on the market that have a fault, by its class, each with one like it that has not."""
+
+from __future__ import annotations
+
+# class, faulty pair, sound twin
+CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
+    ("syntax", ("Names?", "SELECT name FROM WHERE"), ("Names?", "SELECT name FROM stall")),
+    ("not_a_query", ("Names?", "DELETE FROM stall"), ("Names?", "SELECT name FROM stall")),
+    ("not_a_query", ("Names?", "SELECT name FROM stall; SELECT 1"), ("Names?", "SELECT name FROM stall;")),
+    ("unknown_name", ("Names?", "SELECT nane FROM stall"), ("Names?", "SELECT NAME FROM STALL")),
+    ("unknown_name", ("Names?", "SELECT name FROM stalls"), ("Names?", "SELECT name FROM stall")),
+    ("does_not_run", ("Names?", "SELECT no_such(name) FROM stall"), ("Names?", "SELECT upper(name) FROM stall")),
+    ("reads_clock", ("Today?", "SELECT date('now'), name FROM stall"), ("Days?", "SELECT date(day) FROM sale")),
+    (
+        "empty",
+        ("Stalls opened before 1900?", "SELECT name FROM stall WHERE opened < 1900"),
+        ("Stalls opened before 2000?", "SELECT name FROM stall WHERE opened < 2000"),
+    ),
+    ("null_only", ("Notes?", "SELECT note FROM sale"), ("Days?", "SELECT day FROM sale")),
+    (
+        "zero",
+        ("How many sales above 500?", "SELECT count(*) FROM sale WHERE amount > 500"),
+        ("How many sales above 8?", "SELECT count(*) FROM sale WHERE amount > 8"),
+    ),
+    (
+        "tie_at_limit",
+        ("The largest sale's day?", "SELECT sale_id FROM sale ORDER BY amount DESC LIMIT 1"),
+        ("The smallest sale's day?", "SELECT sale_id FROM sale ORDER BY amount LIMIT 1"),
+    ),
+    (
+        "tie_in_order",
+        ("Stalls by opening year?", "SELECT name FROM stall ORDER BY opened"),
+        ("Stalls by name?", "SELECT name FROM stall ORDER BY name"),
+    ),
+    (
+        "tie_in_order",  # what is beyond the LIMIT is in no answer
+        ("Stalls by opening year, three?", "SELECT name FROM stall ORDER BY opened LIMIT 3"),
+        ("The two smallest sales?", "SELECT sale_id FROM sale ORDER BY amount LIMIT 2"),
+    ),
+    (
+        "unordered_limit",
+        ("Three stalls?", "SELECT name FROM stall LIMIT 3"),
+        ("Three stalls by name?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+    ),
+    (
+        "bare_column",
+        ("Days by stall?", "SELECT stall_id, day, count(*) FROM sale GROUP BY stall_id"),
+        ("Days by stall?", "SELECT stall_id, max(day), count(*) FROM sale GROUP BY stall_id"),
+    ),
+    (
+        "bare_extreme",
+        ("Last day of each stall?", "SELECT stall_id, amount, max(day) FROM sale GROUP BY stall_id"),
+        ("Last day of each stall?", "SELECT stall_id, max(day) FROM sale GROUP BY stall_id"),
+    ),
+    (
+        "unlinked_join",
+        ("Sales with stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2"),
+        ("Sales with stalls?", "SELECT T1.name, T2.day FROM stall AS T1, sale AS T2 WHERE T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "join_without_key",
+        ("Sales of stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2 ON T1.stall_id = T2.sale_id"),
+        ("Sales of stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "useless_distinct",
+        ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT DISTINCT stall_id FROM sale"),
+        ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT stall_id FROM sale"),
+    ),
+    (
+        "useless_join",
+        ("Amounts?", "SELECT T1.amount FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+        ("Amounts?", "SELECT T1.amount, T2.name FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "useless_predicate",
+        ("Which stalls?", "SELECT name FROM stall WHERE stall_id IS NOT NULL"),
+        ("Which stalls?", "SELECT name FROM stall WHERE opened > 2000 OR town = 'York'"),
+    ),
+    (
+        "untested_distinct",
+        ("Which names?", "SELECT DISTINCT name FROM stall"),
+        ("Which stalls sold?", "SELECT DISTINCT stall_id FROM sale"),
+    ),
+    (
+        "untested_predicate",
+        ("Towns of Okafor in Leeds?", "SELECT town FROM stall WHERE name = 'Okafor' AND town = 'Leeds'"),
+        ("Town of Okafor?", "SELECT town FROM stall WHERE name = 'Okafor'"),
+    ),
+    (
+        "untested_join",
+        ("Which of the first two?", "SELECT DISTINCT T2.name FROM sale AS T1 JOIN stall AS T2 "
+         "ON T1.stall_id = T2.stall_id WHERE T2.opened < 2002"),
+        ("Towns?", "SELECT DISTINCT T2.town FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "literal_other_case",
+        ("Stalls in hull?", "SELECT name FROM stall WHERE town = 'hull' OR town = 'York'"),
+        ("Stalls in Hull?", "SELECT name FROM stall WHERE town = 'Hull' OR town = 'York'"),
+    ),
+    (
+        "literal_misspelt",
+        ("Town of Pearsen or Novak?", "SELECT town FROM stall WHERE name IN ('Pearsen', 'Novak')"),
+        ("Town of Pearson or Novak?", "SELECT town FROM stall WHERE name IN ('Pearson', 'Novak')"),
+    ),
+    (
+        "literal_absent",
+        ("Town of Quimby or Novak?", "SELECT town FROM stall WHERE name IN ('Quimby', 'Novak')"),
+        ("Town of Daan or Novak?", "SELECT town FROM stall WHERE name IN ('Daan', 'Novak')"),
+    ),
+    (
+        "value_differs",
+        ("Which town is Dean in?", "SELECT town FROM stall WHERE name = 'Daan'"),
+        ("Which town is Daan in?", "SELECT town FROM stall WHERE name = 'Daan'"),
+    ),
+    (
+        "number_differs",
+        ("Stalls opened after 2004?", "SELECT name FROM stall WHERE opened > 2000"),
+        ("Stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "bound_differs",
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened > 2001"),
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened >= 2001"),
+    ),
+    (
+        "number_not_used",
+        ("Stalls with 17 chairs?", "SELECT name FROM stall"),
+        ("Stalls opened from 2001?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "number_not_asked",
+        ("Which stalls?", "SELECT name FROM stall WHERE opened > 2000"),
+        ("Which stalls opened after two thousand?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "value_not_used",
+        ('Stalls in "Bradford"?', "SELECT name FROM stall"),
+        ('Stalls in "York"?', "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "value_as_code",
+        ("Stalls of 'northern kind'?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Stalls of 'york' kind?", "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "value_not_asked",
+        ("Which stalls?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls in York?", "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "limit_not_asked",
+        ("The first names?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+        ("The first three names?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+    ),
+    (
+        "order_reversed",
+        ("Names in descending order?", "SELECT name FROM stall ORDER BY name"),
+        ("Names in ascending order?", "SELECT name FROM stall ORDER BY name"),
+    ),
+    (
+        "extreme_reversed",
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount DESC LIMIT 1"),
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",  # what comes after the first key settles ties
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount DESC, day LIMIT 1"),
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount, day DESC LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("The oldest?", "SELECT name FROM (SELECT name, 2020 - opened AS age FROM stall) ORDER BY age, name LIMIT 1"),
+        ("The oldest?", "SELECT name FROM stall ORDER BY opened, name LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("What is the smallest amount?", "SELECT max(amount) FROM sale"),
+        ("What is the smallest amount?", "SELECT min(amount) FROM sale"),
+    ),
+    (
+        "extreme_reversed",
+        ("The day of the largest sale?", "SELECT day FROM sale WHERE amount = (SELECT min(amount) FROM sale)"),
+        ("Which day has the largest number?", "SELECT min(day_rank) FROM (SELECT sale_id AS day_rank FROM sale)"),
+    ),
+    (
+        "extreme_reversed",
+        ("The minimum?", "SELECT max(amount) FROM sale"),
+        ("The minimum of the maximum?", "SELECT max(top) FROM (SELECT amount AS top FROM sale)"),
+    ),
+    (
+        "average_missing",
+        ("What is the average amount?", "SELECT amount FROM sale"),
+        ("What is the average amount?", "SELECT avg(amount) FROM sale"),
+    ),
+    (
+        "count_missing",
+        ("How many stalls are there?", "SELECT name FROM stall"),
+        ("How many stalls are there?", "SELECT count(*) FROM stall"),
+    ),
+    (
+        "count_not_asked",
+        ("What are the towns?", "SELECT count(DISTINCT town) FROM stall"),
+        ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
+    ),
+    (
+        "integer_division",
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) / COUNT(*) FROM sale"),
+        ("What share of sales is of stall 1?", "SELECT SUM(stall_id = 1) * 1.0 / COUNT(*) FROM sale"),
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT (SELECT COUNT(*) FROM sale) / COUNT(*) FROM stall"),
+        ("Amount per sale?", "SELECT SUM(amount) / COUNT(*) FROM sale"),  # of reals
+    ),
+    (
+        "integer_division",
+        ("Sales per stall?", "SELECT COUNT(*) / COUNT(DISTINCT stall_id) * 100 FROM sale"),
+        ("Decades?", "SELECT DISTINCT opened / 10 * 10, CAST(opened / stall_id AS INTEGER) FROM stall"),
+    ),
+    (
+        "extreme_missing",
+        ("Which stall is the oldest?", "SELECT name FROM stall"),
+        ("Which stall is the oldest?", "SELECT name FROM stall ORDER BY opened LIMIT 1"),
+    ),
+    (
+        "extreme_missing",
+        ("What are the amounts above the maximum?", "SELECT amount FROM sale"),
+        ("What are the maximum amounts?", "SELECT max_amount FROM (SELECT amount AS max_amount FROM sale)"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are not in York?", "SELECT name FROM stall WHERE town <> 'York'"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls have never sold?", "SELECT name FROM stall JOIN sale USING (stall_id)"),
+        ("Which stalls have never sold?", "SELECT name FROM stall LEFT JOIN sale USING (stall_id) GROUP BY name"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls are without a town?", "SELECT name FROM stall"),
+        ("Which stall is called Without?", "SELECT name FROM stall WHERE name = 'Without'"),
+    ),
+    (
+        "negation_missing",
+        ("Which stalls haven't sold?", "SELECT name FROM stall NATURAL JOIN sale"),
+        ("Stalls with sales? Ignore those who haven't any.", "SELECT DISTINCT name FROM stall NATURAL JOIN sale"),
+    ),
+    (
+        "negation_missing",
+        ("How many are not in York?", "SELECT count(*) FROM stall"),
+        ("How many are in York and how many are not?", "SELECT town, count(*) FROM stall GROUP BY town"),
+    ),
+    (
+        "extreme_missing",
+        ("Which is the minimum amount?", "SELECT day FROM sale"),
+        ("What are the maximum amounts of stalls?", "SELECT amount FROM sale"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls are in York or Leeds?", "SELECT name FROM stall WHERE town IN ('York', 'Leeds')"),
+    ),
+    (
+        "value_left_out",
+        ("Which stalls of York or Hull?", 'SELECT name FROM stall WHERE town = "York"'),
+        ("Which stall of York, Leeds' rival?", "SELECT name FROM stall WHERE town = 'York' AND name <> 'Leeds'"),
+    ),
+]  # fmt: skip
