@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from ctypes import c_float
 from dataclasses import dataclass
 from typing import Literal
 
+from agro_data.databases.number_texts import shortest
 from agro_data.databases.types import Cell, Dialect, Result
 
 Action = Literal["sql", "solution", "clarify"]
@@ -252,12 +252,9 @@ def _cell(cell: Cell, width: int) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number with no more digits than it holds: DuckDB's FLOAT of 0.1 comes as 0.10000000149011612."""
+    """A number with no more digits than it holds."""
     text = str(value)
-    if len(text) <= _DOUBLE_DIGITS or c_float(value).value != value:
-        return text
-    tried = (float(f"{value:.{digits}g}") for digits in range(6, 10))  # nine tell any two apart
-    return str(next(short for short in tried if c_float(short).value == value))
+    return text if len(text) <= _DOUBLE_DIGITS else str(shortest(value))
 
 
 def _line(text: str, width: int) -> str:

@@ -21,8 +21,8 @@ from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
 from agro_data.records import ANSWERABILITY
-from agro_train.programs.usual import PROMPT_BUDGET
-from agro_train.tasks import COMPACT, Task, find_sources, make_task
+from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
+from agro_train.tasks import Task, find_sources, make_task
 
 Row = Mapping[str, Any]
 

@@ -27,8 +27,6 @@ from agro_data.sql.concealing import Hidden
 from agro_data.sql.scope import Schema
 from agro_train.clarifying import Points, points_of
 
-COMPACT: Style = "compact"  # how a schema is written, unless told otherwise
-
 
 class NoTask(InWords, LookupError):
     """A corpus version whose examples cannot be worked on here; the message says what is missing."""

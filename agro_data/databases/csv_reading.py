@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
+from agro_data.databases.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
 from agro_data.databases.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -42,13 +43,6 @@ _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
 _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
-# What stands for a missing value, in small letters, among the numbers of a column.
-MISSING = frozenset(
-    ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
-)
-MOST_MARKERS, FEWEST_NUMBERS = 2, 3
-_WHOLE = r"[+-]?(0|[1-9]\d{0,17})"  # with a zero before it a number is a code
-_NUMBER = rf"({_WHOLE}|[+-]?(0|[1-9]\d*)?\.\d+)([eE][+-]?\d+)?"
 _GLANCE = 2_000  # rows that show which columns may be numbers
 
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
@@ -291,8 +285,8 @@ def _counted(
         return {}
     of = "count(*) FILTER (WHERE "
     counts = [
-        f"count({name}), {of}regexp_full_match({name}, {literal(_NUMBER)})), "
-        f"{of}regexp_full_match({name}, {literal(_WHOLE)})), {of}{_is_missing(name)}), "
+        f"count({name}), {of}regexp_full_match({name}, {literal(NUMBER)}) AND isfinite(TRY_CAST({name} AS DOUBLE))), "
+        f"{of}regexp_full_match({name}, {literal(WHOLE)})), {of}{_is_missing(name)}), "
         f"count(DISTINCT {name}) FILTER (WHERE {_is_missing(name)})"
         for name in map(quoted, columns)
     ]

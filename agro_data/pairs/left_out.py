@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.pairs.finding import Finding
+from agro_data.pairs.literals import uses_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.said import plain, words_of
@@ -73,17 +74,12 @@ def _other_values(question: str, sql: str, found: Resolution, profile: DatabaseP
     that begins or ends with one of those ("first", "first class") is no other one.
     """
     asked: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for node in found.tree.find_all(exp.EQ, exp.In):
-        binding = found.binding(node.this) if isinstance(node.this, exp.Column) else None
-        if binding is None or binding.kind != "column" or binding.source is None or not binding.source.table:
-            continue
-        operands = [node.expression] if isinstance(node, exp.EQ) else node.expressions
-        values = (value_of(operand, found) for operand in operands)
-        texts = {value.name for value in values if value is not None and value.is_string}
-        asked[binding.source.table, binding.source.columns[binding.name]] |= texts
+    for use, literals in uses_of(found, profile.dialect).items():
+        if use.text and any(isinstance(literal.parent, (exp.EQ, exp.In)) for literal in literals):
+            asked[use.table, use.column].add(use.value)
     said, written = f" {plain(question)} ", plain(sql)
     for (table, column), texts in asked.items():
-        if not texts or not all(f" {plain(text)} " in said for text in texts):
+        if not all(f" {plain(text)} " in said for text in texts):
             continue
         for value, _ in profile.table(table).column(column).common:
             other = plain(value) if isinstance(value, str) else ""

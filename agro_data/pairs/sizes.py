@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.csv_reading import MOST_MARKERS
+from agro_data.databases.number_texts import MOST_MARKERS
 from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import random
-import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.connections import Connection, TableInfo
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.number_texts import shortest
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
 from agro_data.profiling.null_rules import null_rules
@@ -117,15 +117,11 @@ def _as_written(reading: TableSample, single: Sequence[bool]) -> TableSample:
 
 
 def _shortest(cell: Cell) -> Cell:
-    """The shortest number that a FLOAT holds as `cell`: 0.199 for 0.19900000095367432, which nobody wrote or asks for.
+    """A FLOAT as somebody may have written it: 0.199 for 0.19900000095367432, which nobody asks for.
 
     DuckDB compares a FLOAT with a decimal as FLOATs, so `x = 0.199` finds it; with an exponent it compares as DOUBLEs.
     """
-    if not isinstance(cell, float) or not 1e-4 <= abs(cell) < 1e16:
-        return cell
-    held = struct.pack("f", cell)
-    spelt = (float(f"{cell:.{digits}g}") for digits in range(6, 9))
-    return next((short for short in spelt if struct.pack("f", short) == held), cell)
+    return shortest(cell) if isinstance(cell, float) and 1e-4 <= abs(cell) < 1e16 else cell
 
 
 def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any
 
-from agro_data.databases.csv_reading import FEWEST_NUMBERS, MISSING, MOST_MARKERS
+from agro_data.databases.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER
 from agro_data.databases.types import Cell
 from agro_data.profiling.dates import all_days, all_times, all_year_texts, all_years, date_format
 from agro_data.profiling.forms import form_of
@@ -24,7 +24,7 @@ _NESTED = re.compile(
     r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT|INTERVAL)\b", re.IGNORECASE
 )  # declared types of lists and the like
 _LONG_TEXT = 300  # longer values are no literals anybody types
-_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(NUMBER)
 _SEPARATED = (  # the first that fits all numbers of a column says how they are written
     ("thousands separators", re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")),
     ("thousands separators", re.compile(r"[+-]?[1-9]\d{0,2}((['’ \u00a0\u202f]\d{3})+|(\.\d{3}){2,})")),

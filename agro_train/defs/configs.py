@@ -10,10 +10,9 @@ from pydantic import Field
 
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.precision import Precision
-from agro_train.programs.usual import Kind
+from agro_train.programs.usual import COMPACT, Kind
 from agro_train.reinforcement.credit import Estimator
 from agro_train.rewards import PresetName
-from agro_train.tasks import COMPACT
 from agro_train.trajectories.config import Selection, TeacherKind
 
 # Settings that programs have options of other names for.

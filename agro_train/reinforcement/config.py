@@ -11,13 +11,12 @@ from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.language_model.precision import Precision
 from agro_train.programs.settings import SettingsError, check_counts, check_finite, check_seed, check_shares, find_cache
-from agro_train.programs.usual import PROMPT_BUDGET
+from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
 from agro_train.rewards import PRESETS, PresetName
 from agro_train.rollouts import Limits
 from agro_train.runs.store import check_name
-from agro_train.tasks import COMPACT
 
 # The schedules of transformers that need only the steps of the warm-up.
 Schedule = Literal[

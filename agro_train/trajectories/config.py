@@ -18,9 +18,8 @@ from agro_train.programs.settings import (
     find_cache,
     settings_to,
 )
-from agro_train.programs.usual import PROMPT_BUDGET
+from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
 from agro_train.questions import PromptFormat
-from agro_train.tasks import COMPACT
 from agro_train.trajectories.acting import Attempts
 from agro_train.trajectories.teachers import Habits
 

@@ -57,7 +57,7 @@ def ask_command(
     samples: int,
     names: bool | None,
     check: bool,
-    style: str | None,
+    style: str,
     budget: int,
     seed: int,
     models_root: Path,
@@ -77,14 +77,13 @@ def ask_command(
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
     from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415
-    from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     if not question.strip():
         raise ConfigError("the question is empty: say in words what the database is to be asked")
     for what, said in (("the question", question), ("--evidence", evidence or "")):
         if not is_utf8(said):
             raise ConfigError(f"{what} is not UTF-8: {said!r}; write it in a terminal that is")
-    prompt_format = prompt_format_named(style or COMPACT, budget)
+    prompt_format = prompt_format_named(style, budget)
     found, problems = find_database(database)
     cache = cache_folder(RunConfig())
     agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto")

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from agro_train.programs.usual import SAMPLES, UNTRAINED_BUDGET, Kind
+from agro_train.programs.usual import COMPACT, SAMPLES, UNTRAINED_BUDGET, Kind
 
 decoding = click.option("--decoding", type=click.Choice(get_args(Kind)), default="greedy", show_default=True)
 samples = click.option(
@@ -16,7 +16,7 @@ samples = click.option(
     show_default=True,
     help="Votes of `vote`, `adaptive` and `tree`.",
 )
-style = click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
+style = click.option("--style", default=COMPACT, show_default=True, help="Schema style for models not trained here.")
 budget = click.option(
     "--budget",
     type=click.IntRange(1),

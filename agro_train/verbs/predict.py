@@ -110,14 +110,13 @@ def predict_command(
     from agro_train.predict import check_out, check_own, kept_beside  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
-    from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
     suite = suite_of(asked, settings["instances"])
     check_out(out)
-    prompt_format = prompt_format_named(settings["style"] or COMPACT, settings["budget"])
+    prompt_format = prompt_format_named(settings["style"], settings["budget"])
     how = How(
         settings["models_root"],
         cache,
