@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
-import polars as pl
 
 from agro_data.databases.engine import attached, attaching
 from agro_data.databases.errors import discreet_line
@@ -112,26 +112,26 @@ def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Colu
 
 def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, columns: Columns) -> None:
     spec = schema.by_name[table]
-    frame = pl.DataFrame([_series(name, values) for name, values in columns.items()])
-    target = quoted(table)
-    source = ", ".join(f"CAST({quoted(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
-    con.register("incoming", frame.to_arrow())
+    names = [quoted(name) for name in columns]
+    cast = ", ".join(f"CAST({quoted(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
+    rows = ", ".join(f"unnest(?) AS {name}" for name in names)  # half the time of a frame's where rows are few
+    statement = f"INSERT INTO {quoted(table)} ({', '.join(names)}) SELECT {cast} FROM (SELECT {rows})"
     try:
-        con.execute(f"INSERT INTO {target} ({', '.join(map(quoted, columns))}) SELECT {source} FROM incoming")
+        con.execute(statement, [_carried(values) for values in columns.values()])
     except duckdb.Error as error:
         raise PopulateError(f"{schema.name}: {table}: {discreet_line(error)}") from error
-    finally:
-        con.unregister("incoming")
 
 
-def _series(name: str, values: Sequence[Cell]) -> pl.Series:
-    """A column as Arrow can carry it, to the last digit: whole numbers, reals, or text, which the INSERT casts."""
+def _carried(values: Sequence[Cell]) -> list[Cell]:
+    """A column in one type, to the last digit: whole numbers, reals, or text, which the INSERT casts."""
     known = [value for value in values if value is not None]
-    if known and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in known):
-        return pl.Series(name, values, dtype=pl.Int64)
-    if known and all(isinstance(value, int | float) and abs(value) <= EXACT for value in known):
-        return pl.Series(name, values, dtype=pl.Float64)
-    return pl.Series(name, [None if value is None else _spelled(value) for value in values], dtype=pl.String)
+    if all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in known):
+        kind: Callable[[Any], Cell] = int
+    elif all(isinstance(value, int | float) and abs(value) <= EXACT for value in known):
+        kind = float
+    else:
+        kind = _spelled
+    return [None if value is None else kind(value) for value in values]
 
 
 def _spelled(value: Cell) -> str:

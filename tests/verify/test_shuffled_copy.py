@@ -17,7 +17,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.verify import determinism
-from agro_data.verify.determinism import reference, shuffled_copy
+from agro_data.verify.determinism import reference, shuffled_copy, written_copy
 
 
 def rows(database: Database, sql: str) -> list[tuple[Cell, ...]]:
@@ -70,6 +70,14 @@ def test_seed_and_content_decide_and_a_copy_is_made_once(database: Database, tmp
     assert shuffled_copy(database, tmp_path / "a", seed=1) == first
     assert first.path.stat().st_mtime_ns == stamp
     assert [p for p in (tmp_path / "a").iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_file_of_our_own_is_copied_alike(database: Database, tmp_path: Path) -> None:
+    usual, own = shuffled_copy(database, tmp_path / "a", seed=1), written_copy(database, tmp_path / "b", seed=1)
+    assert replace(own, path=usual.path) == usual
+    for sql in ("SELECT * FROM big", "SELECT * FROM few"):
+        assert rows(own, sql) == rows(usual, sql)
+    assert [p.name for p in (tmp_path / "b").iterdir()] == [own.path.name]
 
 
 def test_a_large_database_is_sampled_and_compared_with_the_same_sample(

@@ -16,7 +16,7 @@ from agro_data.databases.content import instance_at, written_hash
 from agro_data.databases.types import Database, Limits
 from agro_data.populate.schema import Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.determinism import written_copy
 
 FILES = 64  # a database (DESIGN section 4)
 BYTES = 20 * 2**20  # a database
@@ -123,7 +123,7 @@ def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, f
         database = instance_at(source, write_sqlite(schema, rows, path))
     else:
         database = instance_at(source, write_duckdb(schema, rows, path, bare=True), written_hash(path))
-    return Instance(database, shuffled_copy(database, scratch, seed=0), path.stat().st_size)
+    return Instance(database, written_copy(database, scratch, seed=0), path.stat().st_size)
 
 
 def choose(
