@@ -25,7 +25,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.publish.read import open_version
 from agro_data.stages.certifying import BATCH
 from agro_data.verify.certificates.answers import Unreadable, digest_of, read_gold
-from agro_data.verify.certificates.budget import Budget
+from agro_data.verify.certificates.budget import DEDICATED, Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS, Certificate
 from bench.machine import cpu_seconds, description
@@ -60,6 +60,9 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="every so many golds of the file")
     parser.add_argument("--limit", type=int, default=0, help="at most this many golds a database")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--own", action="store_true", help="each gold has files of its own, as `agro evaluate` makes them"
+    )
     parser.add_argument("--list", type=Path, help="write every survivor to this file, one a line")
     arguments = parser.parse_args()
     by_database = read(arguments.golds, arguments.every)
@@ -67,7 +70,7 @@ def main() -> None:
     for database in find_databases(arguments.databases).databases:
         golds = by_database.get(database.db_id, [])[: arguments.limit or None]
         if golds and (not arguments.only or database.db_id in arguments.only):
-            measure(database, golds, arguments.seed, found)
+            measure(database, golds, arguments.seed, DEDICATED if arguments.own else Budget(), found)
     print(description())
     tell(found)
     if arguments.list:
@@ -86,7 +89,7 @@ def read(path: Path, every: int) -> dict[str, list[str]]:
     return {db_id: list(golds) for db_id, golds in found.items()}
 
 
-def measure(database: Database, golds: Sequence[str], seed: int, found: Found) -> None:
+def measure(database: Database, golds: Sequence[str], seed: int, budget: Budget, found: Found) -> None:
     """Certify the golds of one database in batches, and add what came of it to `found`."""
     profile = profile_database(database)
     for start in range(0, len(golds), BATCH):
@@ -94,7 +97,7 @@ def measure(database: Database, golds: Sequence[str], seed: int, found: Found) -
         with tempfile.TemporaryDirectory() as folder:
             before = cpu_seconds()
             with Sandbox(workers=1, limits=LIMITS) as sandbox:
-                pool = Certifier(database, profile, sandbox, Path(folder), seed, Budget()).certify(batch)
+                pool = Certifier(database, profile, sandbox, Path(folder), seed, budget).certify(batch)
             cost = (cpu_seconds() - before) * 1000 / len(batch)
             found.files.append(len(pool.instances))
             found.bytes.append(sum(path.stat().st_size for path in Path(folder).iterdir()))
