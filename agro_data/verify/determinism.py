@@ -31,7 +31,6 @@ from agro_data.databases.file_tables import create_tables
 from agro_data.databases.opening import BUILT_IN, LONGEST, TIMED, bound_values, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
-from agro_data.work import atomic_path
 
 VERSION = 3  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled
@@ -56,20 +55,11 @@ def shuffled_copy(database: Database, folder: Path, seed: int, large: int = LARG
 
 def written_copy(database: Database, folder: Path, seed: int) -> Database:
     """`shuffled_copy` of a small file that we have just written, in a third of the time where DuckDB made it: nothing
-    in it is foreign, so that its copy needs no engine of its own. Raises like that, and `duckdb.Error`.
+    in it is foreign, so that its copy needs no engine of its own. Raises like that.
     """
-    if database.dialect == "sqlite":
-        return shuffled_copy(database, folder, seed)
-    copy = _place(database, folder, "shuffled", seed)
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic_path(copy.path) as part:
-        part.unlink()  # an engine makes its files itself
-        with attached(part) as connection, attaching(connection, database.path, READ_ONLY) as old:
-            ((own,),) = connection.execute("SELECT current_database()").fetchall()
-            for schema, name in _tables(connection, old):
-                place = f"{quoted(schema)}.{quoted(name)}"
-                _copy_duckdb_table(connection, old, own, place, f"{database.content_hash}:{seed}:{name}", True, False)
-            _execute_all(connection, _views(connection, old))
+    copy = _place(database, folder, "shuffled", seed)
+    _ensure(database, copy.path, seed, sampled=False, written=True)
     return copy
 
 
@@ -113,8 +103,8 @@ def size_of(database: Database) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -> None:
-    """Make `target` unless it is there; it appears whole or not at all."""
+def _ensure(database: Database, target: Path, seed: int | None, sampled: bool, written: bool = False) -> None:
+    """Make `target` unless it is there; it appears whole or not at all. `written`: the database is a file of ours."""
     if target.exists():
         return
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".copy-") as name:
@@ -125,6 +115,8 @@ def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -
             source = settled(database.path.absolute(), database.layout, Path(name) / "settled")
             if database.dialect == "sqlite":
                 _copy_sqlite(source, part, stream, seed is not None, sampled, seconds)
+            elif written:
+                _copy_written(source, part, stream)
             else:
                 _copy_duckdb(replace(database, path=source), part, stream, seed is not None, sampled, seconds)
         except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
@@ -264,6 +256,16 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
                 # Else a file that is damaged below its first rows would cost all other tables their copies.
         connection.execute(f"USE {own}")
         _execute_all(connection, views)
+
+
+def _copy_written(source: Path, target: Path, seed: str) -> None:
+    """A DuckDB file of our own, in the engine that wrote it."""
+    with attached(target) as connection, attaching(connection, source, READ_ONLY) as old:
+        ((own,),) = connection.execute("SELECT current_database()").fetchall()
+        for schema, name in _tables(connection, old):
+            place = f"{quoted(schema)}.{quoted(name)}"
+            _copy_duckdb_table(connection, old, own, place, f"{seed}:{name}", shuffle=True, sampled=False)
+        _execute_all(connection, _views(connection, old))
 
 
 def _is_damage(error: duckdb.Error) -> bool:
