@@ -30,6 +30,7 @@ from agro_data.databases.opening import (
     BUILT_IN,
     LONGEST,
     SHORT,
+    TAKEN,
     bound_values,
     names_any,
     open_sqlite,
@@ -75,7 +76,8 @@ class ForeignKeyInfo:
 class TableInfo:
     """A table or view as the engine declares it; `unique_keys` without primary key, `partial_keys` those that only rows
     that meet a condition have, `definition` the statement that makes a view, `checks` what CHECK constraints say, as
-    far as it is plain.
+    far as it is plain, `namespace` the schema of a DuckDB file with which queries may call it, "" for `main` and for
+    those that every engine has.
     """
 
     name: str
@@ -87,6 +89,7 @@ class TableInfo:
     definition: str = ""
     checks: tuple[str, ...] = ()
     partial_keys: tuple[UniqueKey, ...] = ()
+    namespace: str = ""
 
 
 class Connection(Protocol):
@@ -427,6 +430,7 @@ class DuckdbConnection:
             ),
             statement if is_view else "",
             () if is_view else checks(statement, "duckdb"),
+            namespace="" if folded(schema) in TAKEN else schema,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -10,6 +11,7 @@ Dialect = Literal["sqlite", "duckdb"]
 Layout = Literal["sqlite", "duckdb", "files"]
 Stamp = tuple[tuple[str, int, int, int], ...]  # see `databases.opening.stamp`
 Status = Literal["ok", "error", "timeout", "too_large", "crashed"]
+MAIN = "main"  # the schema that every DuckDB file has
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,15 @@ class Database:
     semantics: Path | None = None  # a `semantics.yml` beside the database
     dbt_manifest: Path | None = None  # a dbt `manifest.json` beside the database
     seen: Stamp = field(default=(), compare=False)  # of its files, just before their content was hashed
+
+
+class Placed(dict[str, dict[str, str]]):
+    """`{table: {column: declared type}}` of a database, and the `namespaces` of its tables: the schema of a DuckDB file
+    in which a table stands and with which queries may call it (`sales.orders`), "" for `main`."""
+
+    def __init__(self, columns: Mapping[str, dict[str, str]], namespaces: Mapping[str, str]) -> None:
+        super().__init__(columns)
+        self.namespaces = dict(namespaces)
 
 
 @dataclass(frozen=True)

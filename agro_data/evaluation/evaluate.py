@@ -18,7 +18,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.identity import is_own_name, meant
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
-from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.databases.types import Database, Dialect, Limits, Placed
 from agro_data.evaluation.exact_match.names import keys_not_listed
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import load_predictions, only_database, predictions_in
@@ -397,7 +397,8 @@ def _schema(source: Database) -> Schema:
             tables = connection.objects()
     except DatabaseError:
         return {}  # the verdicts say so
-    return {table.name: {column.name: column.declared_type for column in table.columns} for table in tables}
+    columns = {table.name: {column.name: column.declared_type for column in table.columns} for table in tables}
+    return Placed(columns, {table.name: table.namespace for table in tables})
 
 
 def _facts_of(gold: str, dialect: Dialect, schema: Schema) -> Facts:

@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from agro_data.databases.collations import sqlite_collations
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ForeignKey, Kind, NullRule
 
@@ -62,6 +63,12 @@ class TableSpec:
     checks: tuple[str, ...] = ()
     partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()
     null_rules: tuple[NullRule, ...] = ()
+    namespace: str = ""  # the schema of a DuckDB file in which it stands, "" for `main`
+
+    @property
+    def place(self) -> str:
+        """What statements call it."""
+        return ".".join(map(quoted, filter(None, (self.namespace, self.name))))
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:

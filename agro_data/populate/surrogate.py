@@ -111,6 +111,7 @@ def _table(table: TableProfile, keys: Sequence[ForeignKey], dialect: Dialect) ->
         columns=with_formulas(specs, table.columns, drawn, dialect),
         primary_key=table.primary_key,
         unique_keys=tuple(unique),
+        namespace=table.namespace,
     )
 
 
@@ -137,19 +138,19 @@ def is_text_instead(declared: str, dialect: Dialect) -> bool:
 def _ddl(schema: Schema, dialect: Dialect) -> str:
     order = fill_order(schema)
     late = (*order.deferred, *order.own) if dialect == "duckdb" else ()
-    statements = []
+    namespaces = sorted({table.namespace for table in schema.tables} - {""})
+    statements = [f"CREATE SCHEMA {quoted(namespace)};" for namespace in namespaces]
     for name in order.tables:
         table = schema.by_name[name]
         lines = [_column_ddl(column) for column in table.columns]
         if table.primary_key:
             lines.append(f"PRIMARY KEY ({_names(table.primary_key)})")
-        lines += [f"UNIQUE ({_names(key)})" for key in table.unique_keys]
-        lines += [
-            f"FOREIGN KEY ({_names(k.columns)}) REFERENCES {quoted(k.ref_table)} ({_names(k.ref_columns)})"
-            for k in schema.keys_of(name)
-            if k not in late and _may_be_declared(k, schema, dialect)
-        ]
-        statements.append(f"CREATE TABLE {quoted(name)} (\n    " + ",\n    ".join(lines) + "\n);")
+        lines += [f"UNIQUE ({_names(columns)})" for columns in table.unique_keys]
+        for key in schema.keys_of(name):
+            if key not in late and _may_be_declared(key, schema, dialect):
+                parent = schema.by_name[key.ref_table].place
+                lines.append(f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {parent} ({_names(key.ref_columns)})")
+        statements.append(f"CREATE TABLE {table.place} (\n    " + ",\n    ".join(lines) + "\n);")
     return "\n\n".join(statements) + "\n"
 
 
@@ -162,9 +163,9 @@ def _column_ddl(column: ColumnSpec) -> str:
 
 
 def _may_be_declared(key: ForeignKey, schema: Schema, dialect: Dialect) -> bool:
-    """Engines want a key behind `REFERENCES`, in the declared order; DuckDB also wants equal types."""
+    """Engines want a key behind `REFERENCES`, in the declared order; DuckDB also wants equal types, and one schema."""
     parent, child = schema.by_name[key.ref_table], schema.by_name[key.table]
-    if key.ref_columns not in parent.keys:
+    if key.ref_columns not in parent.keys or parent.namespace != child.namespace:
         return False
     pairs = zip(key.columns, key.ref_columns, strict=True)
     return dialect == "sqlite" or all(

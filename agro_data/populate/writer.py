@@ -84,7 +84,8 @@ def _fill_bare(con: duckdb.DuckDBPyConnection, schema: Schema, rows: Rows) -> No
         con.execute(schema.bare_ddl)
         for table, columns in rows.items():
             names = ", ".join(map(quoted, _stored(columns, schema.by_name[table])))
-            con.execute(f"INSERT INTO {quoted(table)} ({names}) SELECT {names} FROM {checked}.{quoted(table)}")
+            place = schema.by_name[table].place
+            con.execute(f"INSERT INTO {place} ({names}) SELECT {names} FROM {checked}.{place}")
     con.execute(f"USE {file}")
 
 
@@ -115,7 +116,7 @@ def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, c
     names = [quoted(name) for name in columns]
     cast = ", ".join(f"CAST({quoted(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
     rows = ", ".join(f"unnest(?) AS {name}" for name in names)  # half the time of a frame's where rows are few
-    statement = f"INSERT INTO {quoted(table)} ({', '.join(names)}) SELECT {cast} FROM (SELECT {rows})"
+    statement = f"INSERT INTO {spec.place} ({', '.join(names)}) SELECT {cast} FROM (SELECT {rows})"
     try:
         con.execute(statement, [_carried(values) for values in columns.values()])
     except duckdb.Error as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from agro_data.databases.types import Cell, Dialect
+from agro_data.databases.types import Cell, Dialect, Placed
 
 Role = Literal[
     "identifier",  # key or code that names a row; never summed or averaged
@@ -121,6 +121,7 @@ class TableProfile:
     null_rules: tuple[NullRule, ...] = ()
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
+    namespace: str = ""  # the schema of the database in which it stands, "" for `main`
 
     @cached_property
     def by_name(self) -> dict[str, ColumnProfile]:
@@ -204,6 +205,7 @@ class DatabaseProfile:
         return frozenset((t.name, c.name) for t in self.tables for c in t.columns if c.null_share)
 
     @cached_property
-    def schema(self) -> dict[str, dict[str, str]]:
+    def schema(self) -> Placed:
         """`{table: {column: declared type}}`, what sqlglot's `qualify` takes."""
-        return {t.name: {c.name: c.declared_type or "TEXT" for c in t.columns} for t in self.tables}
+        columns = {t.name: {c.name: c.declared_type or "TEXT" for c in t.columns} for t in self.tables}
+        return Placed(columns, {t.name: t.namespace for t in self.tables})

@@ -378,6 +378,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         partial_keys=tuple((key.columns, key.condition) for key in table.partial_keys),
         null_rules=read.null_rules,
         described=known.described,
+        namespace=table.namespace,
     )
 
 

@@ -133,7 +133,7 @@ def _copy_all(
 
     waiting = dict(planned)
     done: dict[int, Planned] = {}
-    for schema in sorted({one.table.schema for one in planned.values()} - {"public"}):
+    for schema in sorted({one.table.schema for one in planned.values()}):
         file.execute(f"CREATE SCHEMA IF NOT EXISTS {FILE}.{quoted(schema)}")
     while waiting:
         place = next(

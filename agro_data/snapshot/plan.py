@@ -38,8 +38,7 @@ class Planned:
     @property
     def place(self) -> str:
         """Its name in DuckDB, with the file's name, since a schema may have the same name as a file."""
-        schema = "main" if self.table.schema == "public" else self.table.schema
-        return f"{FILE}.{quoted(schema)}.{quoted(self.table.kept)}"
+        return f"{FILE}.{quoted(self.table.schema)}.{quoted(self.table.kept)}"
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:

@@ -14,7 +14,7 @@ from itertools import compress
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.databases.types import Dialect
+from agro_data.databases.types import MAIN, Dialect, Placed
 from agro_data.sql.called_columns import called, columns_in, is_star, outputs_called
 from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
 from agro_data.sql.resolution import Binding, Named, Resolution, Scope, Source, names_beside
@@ -49,6 +49,7 @@ class _Resolver:
         self.patterns = 0  # of COLUMNS, that were looked at
         self.dialect = dialect
         self.schema = {folded(table): (table, {folded(c): c for c in columns}) for table, columns in schema.items()}
+        self.namespaces = schema.namespaces if isinstance(schema, Placed) else {}
 
     def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Scope, list[str]]:
         """Resolve a query; gives the scope of its first SELECT and the names of its outputs."""
@@ -194,8 +195,8 @@ class _Resolver:
         elif not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
             scope.sources.append(Source(alias, "", {}, node))
-        elif self.dialect == "duckdb" and (node.catalog or folded(node.db) not in ("", "main")):
-            self._problem("unknown_table", f"{_dotted(node)}: a table is called without its schema")
+        elif self.dialect == "duckdb" and node.db and (why := self._misplaced(node)):
+            self._problem("unknown_table", f"{_dotted(node)}: {why}")
             scope.sources.append(Source(alias, "", {}, node))
         elif not node.db and name in ctes:
             named = ctes[name]
@@ -208,6 +209,16 @@ class _Resolver:
             tables = {key: table for key, (table, _) in self.schema.items()}
             self._problem("unknown_table", f"no table {node.name}" + _nearest(name, tables))
             scope.sources.append(Source(alias, "", {}, node))
+
+    def _misplaced(self, node: exp.Table) -> str:
+        """Why a table of DuckDB cannot be called as it is here, with a schema before its name; "" where it can."""
+        if node.catalog:
+            return "a table is called without its file"
+        table, _ = self.schema.get(folded(node.name), ("", {}))
+        own = self.namespaces.get(table, "") or MAIN
+        if not table or folded(node.db) == folded(own):
+            return ""  # whether there is one is seen without the schema, too
+        return f"what is read as {table} stands in the schema {own}"
 
     def _merge(self, join: exp.Expr, scope: Scope) -> None:
         if not scope.sources:

@@ -262,6 +262,7 @@ def _copy_written(source: Path, target: Path, seed: str) -> None:
     """A DuckDB file of our own, in the engine that wrote it."""
     with attached(target) as connection, attaching(connection, source, READ_ONLY) as old:
         ((own,),) = connection.execute("SELECT current_database()").fetchall()
+        _make_schemas(connection, old, own)
         for schema, name in _tables(connection, old):
             place = f"{quoted(schema)}.{quoted(name)}"
             _copy_duckdb_table(connection, old, own, place, f"{seed}:{name}", shuffle=True, sampled=False)
@@ -290,9 +291,13 @@ def _copy_definitions(
         pass
     else:
         _execute_all(connection, [f"DROP TABLE {own}.{quoted(s)}.{quoted(t)}" for s, t in _tables(connection, own)])
+    _make_schemas(connection, old, own)
+    return tables, views
+
+
+def _make_schemas(connection: duckdb.DuckDBPyConnection, old: str, own: str) -> None:
     schemas = schemas_of(connection, old)
     _execute_all(connection, [f"CREATE SCHEMA IF NOT EXISTS {own}.{quoted(schema)}" for schema in schemas])
-    return tables, views
 
 
 def _views(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:

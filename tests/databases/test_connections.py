@@ -373,6 +373,7 @@ def test_tables_of_all_schemas_are_called_by_their_bare_names(tmp_path: Path) ->
     with open_database(found(duckdb_file(tmp_path / "x.duckdb", SCHEMAS))) as connection:
         seen = tables(connection)
         assert list(seen) == ["child", "own", "t", "u", "v"]
+        assert [seen[name].namespace for name in "tuv"] == ["", 'odd, "name', "raw"]
         assert connection.problems == ["raw.T: main.T has the name already; left out, rename one of them"]
         assert [column.name for column in seen["t"].columns] == ["a"]
         assert seen["v"].is_view
@@ -386,7 +387,8 @@ def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
     database = found(duckdb_file(tmp_path / "x.duckdb", SCHEMAS))
     with Sandbox(workers=1) as sandbox:
         bare, hidden = sandbox.run(database, ["SELECT total FROM v", "SELECT c FROM T"], want="rows")
-    assert (bare.status, bare.rows) == ("ok", ((3,),))
+        [full] = sandbox.run(database, ["SELECT raw.v.total FROM raw.v JOIN main.t ON a = 1"], want="rows")
+    assert (bare.status, bare.rows) == (full.status, full.rows) == ("ok", ((3,),))
     assert hidden.status == "error"  # t is that of main
 
 

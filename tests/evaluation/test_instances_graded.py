@@ -315,3 +315,33 @@ def test_instances_hold_what_their_database_checks(tmp_path: Path, column: str, 
     answers = [asked("users", gold, f"SELECT id FROM user WHERE {column} {test}") for test in ("<> 0", "< 1")]
     found = evaluate(answers, tmp_path / "users.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [(one.score, one.instances > 1) for one in found.verdicts] == [(score, True), (0.0, True)]
+
+
+SCHEMAS = """
+CREATE SCHEMA hr; CREATE SCHEMA sales;
+CREATE TABLE hr.employee (employee_id INTEGER PRIMARY KEY, name VARCHAR NOT NULL);
+CREATE TABLE sales.orders (order_id INTEGER PRIMARY KEY, employee_id INTEGER NOT NULL, amount DOUBLE NOT NULL);
+CREATE TABLE region (region_id INTEGER PRIMARY KEY, name VARCHAR NOT NULL);
+CREATE VIEW sales.large AS SELECT order_id, amount FROM sales.orders WHERE amount > 50;
+INSERT INTO hr.employee SELECT range, 'name ' || range FROM range(40);
+INSERT INTO sales.orders SELECT range, range * 13 % 40, 10 + range * 37 % 101 FROM range(200);
+INSERT INTO region SELECT range, 'region ' || range FROM range(20);
+"""
+
+
+@pytest.mark.ci
+def test_instances_have_the_schemas_of_their_database(tmp_path: Path) -> None:
+    """Queries may call a table with its schema or without it, and are as right on instances as on the database."""
+    path = tmp_path / "firm.duckdb"
+    with duckdb.connect(path) as duck:
+        duck.execute(SCHEMAS)
+    bare = "SELECT name, count(*) FROM employee AS e JOIN orders AS o USING (employee_id) GROUP BY employee_id, name"
+    full = bare.replace("employee AS", "hr.employee AS").replace("orders", "sales.orders")
+    wrong = full.replace("count(*)", "sum(o.amount)")
+    pairs = [(bare, full), (full, bare), (full, full.replace("hr.", "sales.")), (bare, wrong)]
+    pairs += [("SELECT name FROM main.region WHERE region_id > 7", "SELECT name FROM region WHERE region_id >= 8")]
+    pairs += [("SELECT count(*) FROM sales.large", "SELECT count(*) FROM large")]
+    answers = [asked("firm", gold, predicted) for gold, predicted in pairs]
+    found = evaluate(answers, path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
+    assert [one.score for one in found.verdicts] == [1, 1, 0, 0, 1, 1], found.notes
+    assert all(one.instances > 1 for one in found.verdicts), found.notes

@@ -13,6 +13,8 @@ from typing import Any
 
 import duckdb
 
+from agro_data.databases.opening import look_in_all_schemas
+
 OWNER = "postgres"  # the server does not run as root
 
 
@@ -72,4 +74,5 @@ def further(url: str, sql: str) -> Iterator[None]:
 
 def rows(path: Path, sql: str) -> list[Any]:
     with closing(duckdb.connect(path, read_only=True)) as file:
+        look_in_all_schemas(file, path.stem, own_first=True)
         return file.execute(sql).fetchall()

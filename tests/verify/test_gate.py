@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from sql_samples import SHOP, golds, spider_path, spider_schema
 
-from agro_data.databases.types import Dialect
+from agro_data.databases.types import Dialect, Placed
 from agro_data.sql.parse import LONGEST
 from agro_data.verify.gate import check_statement
 
@@ -351,8 +351,22 @@ def test_odd_statements_are_refused_and_raise_nothing(sql: str, dialect: Dialect
     assert not check_statement(sql, dialect, SHOP).ok
 
 
-@pytest.mark.parametrize("table", ["marts.customer", "shop.main.customer", "MAIN.customer", '"main"."customer"'])
-def test_a_table_of_duckdb_is_called_without_its_schema(table: str) -> None:
-    gate = check_statement(f"SELECT name FROM {table}", "duckdb", SHOP)
-    assert gate.ok == table.replace('"', "").lower().startswith("main.")
-    assert gate.ok or (gate.reason, gate.detail) == ("unknown_table", f"{table}: a table is called without its schema")
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("MAIN.customer", ""),
+        ('"main"."customer"', ""),
+        ("Sales.Orders", ""),
+        ("orders", ""),
+        ("marts.customer", "what is read as customer stands in the schema main"),
+        ("main.orders", "what is read as orders stands in the schema sales"),
+        ("shop.main.customer", "a table is called without its file"),
+    ],
+)
+def test_a_table_of_duckdb_may_be_called_with_its_schema(table: str, why: str) -> None:
+    schema = Placed({name: dict(columns) for name, columns in SHOP.items()}, {"orders": "sales"})
+    gate = check_statement(f"SELECT id FROM {table}", "duckdb", schema)
+    assert gate.ok == (not why)
+    assert gate.ok or (gate.reason, gate.detail) == ("unknown_table", f"{table}: {why}")
+    assert gate.names is not None
+    assert not gate.ok or gate.names.tables == {"customer" if "customer" in table else "orders"}
