@@ -48,7 +48,8 @@ class BuildConfig:
     values: Values = "source"  # synthetic: no value of the source enters anything that is written
     split_by: SplitBy = "auto"  # what no two splits share; auto: databases, from three groups on
     exclude: tuple[str, ...] = ()  # files or folders of questions and SQL that must not occur
-    query_log: str = ""  # a file of SQL; the build asks more of the same kinds
+    query_log: str = ""  # SQL, as text or in a table; the build asks more of the same kinds
+    log_dialect: str = ""  # the engine whose SQL it holds: postgres, snowflake, ...; none: that of the databases
     focus: str = ""  # a file of `agro next-round`; asks more of what the trained model fails at
     generator: Generator = "grammar"  # who writes SQL; log varies `query_log`, llm asks `writer`, both: half each
     writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
@@ -83,6 +84,8 @@ class BuildConfig:
             raise ConfigError(f"generator is {self.generator!r}: use {', '.join(get_args(Generator))}")
         if self.generator == "log" and not self.query_log:
             raise ConfigError("generator is 'log': say which log with query_log, a file of SQL")
+        if self.log_dialect and not self.query_log:
+            raise ConfigError(f"log_dialect is {self.log_dialect!r}: it is for query_log, which is not given")
         if self.generator in ("llm", "both") and not self.writer:
             raise ConfigError(
                 f"generator is {self.generator!r}: say which model writes with writer, a Hub id, a folder or the "

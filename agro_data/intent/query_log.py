@@ -1,23 +1,27 @@
-"""What a query log says about what is asked: shape weights for the prior.
+"""The queries of a log, and what they say about what is asked: shape weights for the prior.
 
-A log is any text with SQL in it: statements that end in a semicolon, or one a line, with or without a time stamp and a
-log level before them. Only how often each shape was asked is kept: no literal, name or statement of the log.
+A log is a text with SQL in it, or a table (see `log_reading`). In a text, statements end in a semicolon, or stand one a
+line, with or without a time stamp and a log level before them; a line that begins with a tab goes on with the one
+before. Their SQL may be another engine's, and have parameters (see `sql.foreign`). Of the prior only how often each
+shape was asked is kept: no literal, name or statement of the log.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import sqlglot
 
 from agro_data.databases.types import Dialect
+from agro_data.intent.log_reading import START, texts_in
 from agro_data.intent.prior import Prior
 from agro_data.sql.facts import sql_facts
+from agro_data.sql.foreign import as_ours
 from agro_data.sql.parse import SqlRefused
 
 # The construct that shows a shape, most telling first: a statement counts for the first one it has.
@@ -48,58 +52,75 @@ SHARE = 0.7  # weight of the log; the rest stays with the shipped prior, so that
 
 PIECE = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[^;])+""", re.DOTALL)  # up to a semicolon
 FIGURES = re.compile(r"\b(?:avg|sum|min|max|total|median)\(", re.IGNORECASE)
-START = re.compile(r"\b(?:select|with)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Logged:
-    """A query of a log, and the shape that it is nearest to."""
+    """A query of a log as a database can read it, the shape that it is nearest to, and how often it was asked."""
 
     sql: str
     shape: str
+    times: int = 1
 
 
 @dataclass(frozen=True)
 class LogReading:
-    """How often each shape was asked, and how many pieces of the log were no query and were ignored."""
+    """The queries of a log in their order, and how many pieces of it were no query and were ignored."""
 
-    shapes: Mapping[str, int]
-    ignored: int
+    queries: Sequence[Logged]
+    ignored: int = 0
 
     @property
-    def read(self) -> int:
-        return sum(self.shapes.values())
+    def shapes(self) -> Mapping[str, int]:
+        """How often each shape was asked."""
+        counts: Counter[str] = Counter()
+        for one in self.queries:
+            counts[one.shape] += one.times
+        return dict(sorted(counts.items()))
 
 
-def read_log(path: Path, dialect: Dialect) -> LogReading:
-    """The shapes of a log file's statements. Raises `OSError` when it cannot be read; nothing in it raises."""
-    return _reading(path.read_text(encoding="utf-8", errors="replace"), dialect)
+def read_log(path: Path, dialect: Dialect, written_in: str = "") -> LogReading:
+    """The queries of a log file for databases of `dialect`. `written_in` is the engine whose SQL it holds, one of
+    `sql.foreign.engines`; "" for the databases' own. Raises `OSError` when it cannot be read; nothing in it raises.
+    """
+    return _reading(path.read_bytes(), path.suffix.lower(), dialect, written_in)
 
 
 @lru_cache(maxsize=4)  # every shard asks for it
-def _reading(text: str, dialect: Dialect) -> LogReading:
-    found = list(logged(text, dialect))
-    shapes = Counter(one.shape for one in found if one is not None)
-    return LogReading(dict(sorted(shapes.items())), ignored=found.count(None))
+def _reading(content: bytes, suffix: str, dialect: Dialect, written_in: str) -> LogReading:
+    found: list[Logged] = []
+    ignored = 0
+    for text, times in texts_in(content, suffix):
+        queries = list(logged(text, dialect, written_in))
+        ignored += queries.count(None)
+        found += [replace(one, times=times) for one in queries if one is not None]
+    return LogReading(tuple(found), ignored)
 
 
-def logged(text: str, dialect: Dialect) -> Iterator[Logged | None]:
+def logged(text: str, dialect: Dialect, written_in: str = "") -> Iterator[Logged | None]:
     """The queries of a log's text in their order; None for each piece that is none."""
     for piece in PIECE.findall(text):
         if not piece.strip():
             continue
-        whole = _query(piece, dialect)
+        whole = _query(piece, dialect, written_in)
         if whole is not None:
             yield whole
             continue
-        for line in filter(str.strip, piece.splitlines()):
+        for line in filter(str.strip, piece.replace("\n\t", " ").splitlines()):
             start = START.search(line)  # after a time stamp or the like
-            yield _query(line[start.start() :], dialect) if start else None
+            yield _query(line[start.start() :], dialect, written_in) if start else None
 
 
-def _query(text: str, dialect: Dialect) -> Logged | None:
-    shape = shape_of(text, dialect)
-    return Logged(text.strip(), shape) if shape is not None else None
+@lru_cache(maxsize=10_000)  # the same is asked again and again
+def _query(text: str, dialect: Dialect, written_in: str) -> Logged | None:
+    try:
+        sql = as_ours(text.strip(), written_in or dialect, dialect)
+    except SqlRefused:
+        if written_in:
+            return None
+        sql = text.strip()  # some of an engine's own SQL only `sql.parse` can read
+    shape = shape_of(sql, dialect)
+    return Logged(sql, shape) if shape is not None else None
 
 
 def shape_of(sql: str, dialect: Dialect) -> str | None:

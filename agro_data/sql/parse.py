@@ -131,7 +131,7 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     tokens: list[Token] = []
     try:
         tokens = grammar.tokenize(sql)
-        _check_time(tokens)
+        check_time(tokens)
         misread = dialect == "sqlite" and MISREAD.search(sql) is not None
         trees: list[exp.Expr | None] = grammar.parser().parse(as_meant(tokens) if misread else tokens, sql)
         if misread:
@@ -184,7 +184,7 @@ def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> N
             raise SqlRefused("syntax", "DuckDB takes what stands beside this -> or ->> into it: it needs brackets")
 
 
-def _check_time(tokens: Sequence[Token]) -> None:
+def check_time(tokens: Sequence[Token]) -> None:
     """Raise `SqlRefused` where the parser would go over the same text again and again."""
     waiting, total, before = [0], 0, TokenType.SEMICOLON  # of each bracket that is open, and of all
     elements = 0

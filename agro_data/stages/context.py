@@ -13,10 +13,10 @@ from agro_data.config import BuildConfig
 from agro_data.databases.content import still_holds
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.faults import NO_SPACE
-from agro_data.databases.types import Database
+from agro_data.databases.types import Database, Dialect
 from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior
-from agro_data.intent.query_log import prior_from_log, read_log
+from agro_data.intent.query_log import LogReading, prior_from_log, read_log
 from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.concealing import without_views
@@ -71,12 +71,16 @@ class Context:
         profile = self.profile(db_id)
         return profile if self.config.views else without_views(profile)
 
+    def log(self, dialect: Dialect) -> LogReading:
+        """The query log of the build, for databases of `dialect`."""
+        return read_log(Path(self.config.query_log), dialect, self.config.log_dialect)
+
     def prior(self, db_id: str) -> Prior:
         """What is asked of this database: the shipped prior, moved by `semantics.yml`, a query log and the focus."""
         profile = self.profile(db_id)
         prior = default_prior().for_profile(profile)
         if self.config.query_log:
-            prior = prior_from_log(read_log(Path(self.config.query_log), profile.dialect), prior)
+            prior = prior_from_log(self.log(profile.dialect), prior)
         return prior.focused(self.focus, db_id) if self.config.focus else prior
 
     @property

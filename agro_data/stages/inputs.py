@@ -15,6 +15,7 @@ from agro_data.intent.query_log import read_log
 from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model
+from agro_data.sql.foreign import engines
 
 
 def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:
@@ -59,19 +60,23 @@ def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str],
     if not config.query_log:
         return [], []
     path = Path(config.query_log)
+    if config.log_dialect and config.log_dialect not in engines():
+        raise ConfigError(f"log_dialect is {config.log_dialect!r}: use {', '.join(engines())}, or leave it out")
     try:
-        readings = [(dialect, read_log(path, dialect)) for dialect in dialects]
+        readings = [(dialect, read_log(path, dialect, config.log_dialect)) for dialect in dialects]
     except OSError as error:
         raise ConfigError(f"query log {path}: cannot be read: {error.strerror or first_line(error)}") from error
     problems = [
-        f"query log {path.name}: holds no query that {dialect} could read, and changes nothing; expected SELECT "
-        "statements, one a line or each with a semicolon"
+        f"query log {path.name}: holds no query that {config.log_dialect or dialect} could read, and changes nothing; "
+        "expected SELECT statements, one a line or each with a semicolon, or a table with a column of them; where they are "
+        "another engine's, say whose (--log-dialect)"
         for dialect, log in readings
-        if not log.read
+        if not log.queries
     ]
     notes = [
-        f"query log {path.name}: {log.read:,} queries read as {dialect}, {log.ignored:,} pieces ignored (no query)"
+        f"query log {path.name}: {sum(log.shapes.values()):,} queries read as {config.log_dialect or dialect}, "
+        f"{log.ignored:,} pieces ignored (no query)"
         for dialect, log in readings
-        if log.read
+        if log.queries
     ]
     return problems, notes

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from agro_data.stages.phrased import Writer, phrased
 from agro_data.stages.questions import questions
 from agro_data.stages.yields import note
 from agro_data.synthesis.ideas import Idea, ideas_of_log
-from agro_data.synthesis.seeds import Seeds, seeds_of_log
+from agro_data.synthesis.seeds import Seeds, seeds_of
 from agro_data.synthesis.writing import Unwritten, write_queries
 
 UNREAD = 0.5  # plausibility of SQL that no intent says: nothing is known for it or against it
@@ -108,7 +107,8 @@ def _seeds(context: Context, profile: DatabaseProfile) -> Seeds:
     """The seeds of a database, looked for in the log once and not by every shard: each query is parsed for it."""
     name = f"{SEEDS}/{profile.db_id}.json"
     if not (context.work.root / name).is_file():
-        context.work.write_json(name, asdict(seeds_of_log(Path(context.config.query_log), profile)))
+        queries = context.log(profile.dialect).queries
+        context.work.write_json(name, asdict(seeds_of(queries, profile.dialect, profile.schema)))
     return TypeAdapter(Seeds).validate_python(context.work.read_json(name))
 
 

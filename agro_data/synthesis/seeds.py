@@ -10,15 +10,12 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log2
-from pathlib import Path
 
 import sqlglot
 
 from agro_data.databases.types import Dialect
-from agro_data.intent.query_log import Logged, logged
-from agro_data.profiling.profile import DatabaseProfile
+from agro_data.intent.query_log import Logged
 from agro_data.sql.facts import SqlFacts, facts_of
 from agro_data.sql.parse import SqlRefused
 from agro_data.sql.scope import Schema
@@ -47,17 +44,6 @@ class Seeds:
     refused: tuple[tuple[str, int], ...] = ()
 
 
-def seeds_of_log(path: Path, profile: DatabaseProfile) -> Seeds:
-    """The seeds that the log at `path` has for one database. Raises `OSError` when it cannot be read."""
-    found = _logged(path.read_text(encoding="utf-8", errors="replace"), profile.dialect)
-    return seeds_of(found, profile.dialect, profile.schema)
-
-
-@lru_cache(maxsize=2)  # every database asks for it
-def _logged(text: str, dialect: Dialect) -> tuple[Logged, ...]:
-    return tuple(one for one in logged(text, dialect) if one is not None)
-
-
 def seeds_of(queries: Iterable[Logged], dialect: Dialect, schema: Schema) -> Seeds:
     """One seed for each skeleton among `queries` that this database can answer, ranked by `ranked`."""
     counts: Counter[str] = Counter()
@@ -77,7 +63,7 @@ def seeds_of(queries: Iterable[Logged], dialect: Dialect, schema: Schema) -> See
             refused[gate.reason] += 1
             continue
         facts = facts_of(gate.names, dialect)
-        counts[facts.skeleton] += 1
+        counts[facts.skeleton] += one.times
         first.setdefault(facts.skeleton, (blank, one.shape, facts))
     seeds = [
         Seed(blank, shape, counts[skeleton], facts.columns, facts.constructs)

@@ -33,6 +33,7 @@ from agro_data.profiling.cache import LISTING, ROOMS, profile_key
         ({"styles_per_sql": 9}, "6 styles"),
         ({"generator": "me"}, "grammar.*log.*llm.*both"),
         ({"generator": "log"}, "query_log"),
+        ({"log_dialect": "postgres"}, "query_log"),
         ({"generator": "both"}, "writer"),
     ],
 )

@@ -109,6 +109,7 @@ def test_what_is_excluded_is_gone_and_says_why(kind: str, school: Path, plain: a
     [
         ({"exclude": ("absent.json",)}, "absent.json"),
         ({"query_log": "absent.sql"}, "absent.sql"),
+        ({"query_log": __file__, "log_dialect": "cobol"}, "cobol.*use .*postgres, .*snowflake"),
         ({"embedding_model": "no-such-model"}, "no-such-model"),
         ({"only": ("college",)}, "college"),
     ],

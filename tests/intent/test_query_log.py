@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import LogReading, prior_from_log, read_log, shape_of
+from agro_data.intent.query_log import Logged, LogReading, prior_from_log, read_log, shape_of
 
 LOG = """2024-01-01 12:00:00 UTC LOG: statement: SELECT city, COUNT(*) FROM a GROUP BY city HAVING COUNT(*) > 2
 nothing to read here
@@ -26,12 +27,71 @@ def test_statements_are_found_with_and_without_semicolons(tmp_path: Path) -> Non
     reading = read_log(tmp_path / "log.sql", "duckdb")
     assert reading.shapes == {"date_group": 1, "having": 1, "list": 1}
     assert reading.ignored == 3, "a line of prose, a DELETE, a SELECT of nothing"
-    assert reading.read == 3
 
 
 def test_bytes_that_are_no_text_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "log.sql").write_bytes(b"\xff\xfe\x00;;'\nSELECT COUNT(*) FROM t\n")
     assert read_log(tmp_path / "log.sql", "sqlite").shapes == {"count": 1}
+
+
+COUNTED = "SELECT count(*) FROM visit WHERE day > $1"
+GROUPED = "SELECT city, count(*)\nFROM shop GROUP BY city"
+STATEMENTS = [{"queryid": 7, "query": COUNTED, "calls": 12}, {"queryid": 8, "query": GROUPED, "calls": None}]
+
+
+def write_table(path: Path) -> None:
+    frame = pl.DataFrame([*STATEMENTS, {"queryid": 9, "query": "VACUUM", "calls": 3}])
+    match path.suffix:
+        case ".parquet":
+            frame.write_parquet(path)
+        case ".csv":
+            frame.write_csv(path)
+        case ".tsv":
+            frame.write_csv(path, separator="\t")
+        case ".json":
+            frame.write_json(path)
+        case _:
+            frame.write_ndjson(path)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv", "json", "jsonl"])
+def test_a_table_says_how_often_each_was_asked(tmp_path: Path, suffix: str) -> None:
+    write_table(tmp_path / f"statements.{suffix}")
+    reading = read_log(tmp_path / f"statements.{suffix}", "duckdb")
+    assert reading.queries == (
+        Logged("SELECT COUNT(*) FROM visit WHERE day > '?'", "count", 12),
+        Logged(GROUPED, "group", 1),
+    )
+    assert reading.ignored == 1
+
+
+def test_a_servers_csvlog_has_no_names(tmp_path: Path) -> None:
+    said = "duration: 1 ms  statement: " + COUNTED.replace("$1", "9")
+    lines = [f'"10:0{minute}","ada","shop","{said}",,"psql"' for minute in (1, 2)]
+    (tmp_path / "server.csv").write_text("\n".join([*lines, '"10:03","ada","shop","checkpoint",,""']) + "\n")
+    assert read_log(tmp_path / "server.csv", "duckdb").shapes == {"count": 2}
+
+
+def test_a_table_without_queries_is_read_as_text(tmp_path: Path) -> None:
+    for name in ("broken.parquet", "broken.json", "odd.csv"):
+        (tmp_path / name).write_text("SELECT a FROM t;\nSELECT COUNT(*) FROM t;\n")
+        assert read_log(tmp_path / name, "sqlite").shapes == {"count": 1, "list": 1}, name
+
+
+def test_lines_that_begin_with_a_tab_go_on(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(
+        "10:01 LOG:  statement: SELECT city,\n\tcount(*) FROM shop\n\tGROUP BY city\n10:02 LOG:  checkpoint\n"
+    )
+    assert read_log(tmp_path / "server.log", "duckdb").shapes == {"group": 1}
+
+
+def test_another_engines_sql_is_read_as_ours(tmp_path: Path) -> None:
+    (tmp_path / "log.sql").write_text(
+        "SELECT TOP 5 [name] FROM [dbo].[shop] WHERE opened > DATEADD(day, -7, GETDATE())"
+    )
+    assert not read_log(tmp_path / "log.sql", "duckdb").queries
+    [one] = read_log(tmp_path / "log.sql", "duckdb", "tsql").queries
+    assert one.sql == 'SELECT "name" FROM "shop" WHERE opened > \'?\' LIMIT 5'
 
 
 @pytest.mark.parametrize(
@@ -57,9 +117,9 @@ def test_each_statement_counts_for_its_most_telling_shape(sql: str, shape: str |
 
 def test_the_prior_moves_towards_the_log_and_forgets_nothing() -> None:
     base = default_prior()
-    moved = prior_from_log(LogReading({"group": 30, "having": 70}, ignored=5), base)
+    moved = prior_from_log(LogReading([Logged("", "group", 30), Logged("", "having", 70)], ignored=5), base)
     share = {shape: weight / sum(moved.shapes.values()) for shape, weight in moved.shapes.items()}
     assert share["having"] > 0.4
     assert share["group"] > 0.2
     assert min(share[shape] for shape, weight in base.shapes.items() if weight > 0) > 0
-    assert prior_from_log(LogReading({}, ignored=9), base) == base
+    assert prior_from_log(LogReading([], ignored=9), base) == base

@@ -1,0 +1,146 @@
+"""Queries of other programs, as a database here can read them: in another engine's SQL, with parameters, about today.
+
+What is asked stays. What it is asked of is not known (a parameter), or is another every day (the last month), and
+becomes a blank: `'?'` where a column is compared, a number elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from agro_data.databases.quoting import folded
+from agro_data.databases.types import Dialect
+from agro_data.sql.parse import LONGEST, SqlRefused, check_time
+
+BLANK = "?"
+_MARK = "?agro?"  # as a text, which may stand wherever a parameter does, in the SQL of all engines
+NUMBER = 1  # for a parameter that is no value of a column, as in HAVING COUNT(*) > $1
+ROWS = 3  # for one that bounds rows
+_KEPT = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/"""
+_MARKS = r"""%\(\w+\)s|%s\b|\$\w+|\?\d+|(?<![:\w'"\])]):\w+|(?<![@\w])@\w+"""
+_PARAMETER = re.compile(f"(?P<kept>{_KEPT})|{_MARKS}", re.DOTALL)  # as psycopg, PostgreSQL, SQLite, Oracle, T-SQL do
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Like, exp.ILike, exp.Between, exp.In)
+_ROUND_VALUES = (exp.Paren, exp.Cast, exp.Neg, exp.Tuple)
+_NOW = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.Localtimestamp)
+_NOW_NAMES = frozenset({"now", "today", "getdate", "getutcdate", "sysdate", "sysdatetime", "systimestamp"})
+_OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
+
+
+def engines() -> list[str]:
+    """The engines whose SQL is read, by sqlglot's names."""
+    return sorted(str(name) for name in sqlglot.Dialect.classes if str(name).isalnum())
+
+
+def as_ours(sql: str, read: str, write: Dialect) -> str:
+    """`sql`, a query of an engine (one of `engines`), as a database of dialect `write` can read it; the text itself if
+    that is its own and there is nothing to change.
+
+    Tables lose what stands before their names. Raises `SqlRefused` for what is no query in that SQL.
+    """
+    if len(sql) > LONGEST:
+        raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
+    marked = _PARAMETER.sub(lambda found: found["kept"] or f"'{_MARK}'", sql)
+    tree = _parsed(marked, read)
+    unknown, dotted = _unknown(tree), [table for table in tree.find_all(exp.Table) if table.db]
+    if not (unknown or dotted) and read == write:
+        return sql
+    for node in unknown:
+        _blank(node)
+    _call_apart(tree, {folded(table.name) for table in dotted})
+    for table in dotted:
+        _bare(tree, table)
+    try:
+        return tree.sql(write)
+    except (SqlglotError, ValueError) as error:
+        raise SqlRefused("syntax", f"{write} has no such SQL") from error
+
+
+def _parsed(sql: str, read: str) -> exp.Query:
+    grammar = sqlglot.Dialect.get_or_raise(read)
+    try:
+        tokens = grammar.tokenize(sql)
+        check_time(tokens)
+        trees = [tree for tree in grammar.parser().parse(tokens, sql) if tree is not None]
+    except (SqlglotError, RecursionError, TypeError, AttributeError, LookupError, ValueError) as error:
+        raise SqlRefused("syntax", f"no query in the SQL of {read}") from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise SqlRefused("not_select", "one SELECT was expected")
+    return trees[0]
+
+
+def _unknown(tree: exp.Query) -> list[exp.Expr]:
+    """Parameters, and what is compared that has to do with the time now and with no column."""
+    moments = [
+        side
+        for node in tree.find_all(*_COMPARED)
+        for side in _sides(node)
+        if any(map(_is_now, side.walk())) and side.find(exp.Column, exp.Query) is None
+    ]
+    inside = {id(node) for side in moments for node in side.walk()}
+    parameters = [node for node in tree.find_all(exp.Literal, exp.Placeholder) if _is_parameter(node)]
+    return moments + [node for node in parameters if id(node) not in inside]
+
+
+def _is_parameter(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Placeholder) or (node.name == _MARK and bool(node.args.get("is_string")))
+
+
+def _sides(node: exp.Expr) -> Iterator[exp.Expr]:
+    for name in ("this", "expression", "low", "high"):
+        if isinstance(side := node.args.get(name), exp.Expr):
+            yield side
+
+
+def _is_now(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Literal):
+        return node.is_string and node.name.lower() == "now"
+    return isinstance(node, _NOW) or (isinstance(node, exp.Anonymous) and node.name.lower() in _NOW_NAMES)
+
+
+def _blank(node: exp.Expr) -> None:
+    """Put a blank in the place of what is not known."""
+    whole = node
+    while isinstance(whole.parent, _ROUND_VALUES):
+        whole = whole.parent
+    around = whole.parent
+    if isinstance(around, exp.Any) and isinstance(around.parent, exp.EQ):  # = ANY($1), a list of any length
+        around.parent.replace(exp.In(this=around.parent.this, expressions=[exp.Literal.string(BLANK)]))
+    elif isinstance(around, exp.Limit | exp.Offset | exp.Fetch):
+        node.replace(exp.Literal.number(ROWS))
+    elif isinstance(around, _COMPARED) and any(
+        isinstance(_inmost(side), _OF_COLUMNS) for side in _sides(around) if side is not whole
+    ):
+        node.replace(exp.Literal.string(f"%{BLANK}%" if isinstance(around, exp.Like | exp.ILike) else BLANK))
+    else:
+        node.replace(exp.Literal.number(NUMBER))
+
+
+def _inmost(node: exp.Expr) -> exp.Expr:
+    return _inmost(node.this) if isinstance(node, _ROUND_VALUES) and isinstance(node.this, exp.Expr) else node
+
+
+def _call_apart(tree: exp.Query, names: Set[str]) -> None:
+    """Give queries of a WITH that are called as tables are (`WITH orders AS (SELECT * FROM shop.orders)`) other
+    names."""
+    asked = {folded(cte.alias): f"{cte.alias}_asked" for cte in tree.find_all(exp.CTE) if folded(cte.alias) in names}
+    for cte in tree.find_all(exp.CTE):
+        if folded(cte.alias) in asked:
+            cte.args["alias"].set("this", exp.to_identifier(asked[folded(cte.alias)]))
+    for table in tree.find_all(exp.Table):
+        if not table.db and (other := asked.get(folded(table.name))):
+            table.set("alias", table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(other))
+
+
+def _bare(tree: exp.Query, table: exp.Table) -> None:
+    """Call a table by its name alone, also where it stands before its columns."""
+    for part in ("db", "catalog"):
+        table.set(part, None)
+        for column in tree.find_all(exp.Column):
+            if folded(column.table) == folded(table.name):
+                column.set(part, None)
