@@ -56,7 +56,7 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
         _bare(tree, table)
     try:
         return tree.sql(write)
-    except (SqlglotError, ValueError) as error:
+    except (SqlglotError, RecursionError, ValueError) as error:
         raise SqlRefused("syntax", f"{write} has no such SQL") from error
 
 
