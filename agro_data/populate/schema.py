@@ -68,7 +68,7 @@ class TableSpec:
     @property
     def place(self) -> str:
         """What statements call it."""
-        return ".".join(map(quoted, filter(None, (self.namespace, self.name))))
+        return called(self.namespace, self.name)
 
     @cached_property
     def by_name(self) -> dict[str, ColumnSpec]:
@@ -87,6 +87,11 @@ class TableSpec:
         return frozenset(columns) in self._key_columns
 
 
+def called(namespace: str, name: str) -> str:
+    """A table or view with the schema of a DuckDB file in which it stands."""
+    return ".".join(map(quoted, filter(None, (namespace, name))))
+
+
 @dataclass(frozen=True)
 class ViewSpec:
     """A view: its rows are what `statement` makes of those of tables, and none are filled in."""
@@ -94,6 +99,12 @@ class ViewSpec:
     name: str
     columns: tuple[str, ...]
     statement: str
+    namespace: str = ""  # as of a table
+
+    @property
+    def place(self) -> str:
+        """What statements call it."""
+        return called(self.namespace, self.name)
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str],
         raise ConfigError(f"query log {path}: cannot be read: {error.strerror or first_line(error)}") from error
     problems = [
         f"query log {path.name}: holds no query that {config.log_dialect or dialect} could read, and changes nothing; "
-        "expected SELECT statements, one a line or each with a semicolon, or a table with a column of them; where they are "
-        "another engine's, say whose (--log-dialect)"
+        "expected SELECT statements, one a line or each with a semicolon, or a table with a column of them; if they "
+        "are another engine's, say whose (--log-dialect)"
         for dialect, log in readings
         if not log.queries
     ]

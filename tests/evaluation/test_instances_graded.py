@@ -340,8 +340,10 @@ def test_instances_have_the_schemas_of_their_database(tmp_path: Path) -> None:
     wrong = full.replace("count(*)", "sum(o.amount)")
     pairs = [(bare, full), (full, bare), (full, full.replace("hr.", "sales.")), (bare, wrong)]
     pairs += [("SELECT name FROM main.region WHERE region_id > 7", "SELECT name FROM region WHERE region_id >= 8")]
-    pairs += [("SELECT count(*) FROM sales.large", "SELECT count(*) FROM large")]
+    large = "SELECT count(*) FROM sales.large"
+    pairs += [(large, "SELECT count(*) FROM large"), (large, "SELECT count(*) FROM orders WHERE amount > 50")]
+    pairs += [(large, "SELECT count(*) FROM sales.orders WHERE amount >= 50")]
     answers = [asked("firm", gold, predicted) for gold, predicted in pairs]
     found = evaluate(answers, path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
-    assert [one.score for one in found.verdicts] == [1, 1, 0, 0, 1, 1], found.notes
+    assert [one.score for one in found.verdicts] == [1, 1, 0, 0, 1, 1, 1, 0], found.notes
     assert all(one.instances > 1 for one in found.verdicts), found.notes

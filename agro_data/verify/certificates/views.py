@@ -77,6 +77,13 @@ def without_views(names: Resolution, views: Sequence[View], profile: DatabasePro
     own = tree.args.get("with_") or exp.With(expressions=[])
     own.set("expressions", [*(_named(view, profile.dialect) for view in asked), *own.expressions])
     tree.set("with_", own)
+    called = {folded(view.spec.name) for view in asked}
+    for table in tree.find_all(exp.Table):
+        if folded(table.name) in called:
+            table.set("db", None)  # a query of a WITH stands in no schema
+    for column in tree.find_all(exp.Column):
+        if folded(column.table) in called:
+            column.set("db", None)
     return resolve(tree, profile.dialect, profile.schema)
 
 
@@ -98,7 +105,9 @@ def _read(view: TableProfile, profile: DatabaseProfile) -> View | None:
         return None
     columns = tuple(column.name for column in view.columns)
     statement = view.definition.strip().rstrip(";")
-    spec = ViewSpec(view.name, columns, statement)
+    if view.namespace:  # which may hold nothing but views
+        statement = f"CREATE SCHEMA IF NOT EXISTS {quoted(view.namespace)}; {statement}"
+    spec = ViewSpec(view.name, columns, statement, view.namespace)
     tree = gold.names.tree.copy()
     for select in tree.find_all(exp.Select):
         take_brackets_off(select)
@@ -120,9 +129,11 @@ def _parts(statement: str, dialect: Dialect) -> tuple[tuple[str, ...], str] | No
     if kinds[:2] != [TokenType.CREATE, TokenType.VIEW] or TokenType.ALIAS not in kinds[3:]:
         return None
     end = kinds.index(TokenType.ALIAS)
-    if end != 3 and (kinds[3], kinds[end - 1]) != (TokenType.L_PAREN, TokenType.R_PAREN):
-        return None  # as of a name with a schema before it
-    return tuple(token.text for token in tokens[4 : end - 1 : 2]), statement[tokens[end].end + 1 :].strip().rstrip(";")
+    behind = 5 if kinds[3] is TokenType.DOT else 3  # its name, which may have a schema before it
+    if end != behind and (kinds[behind], kinds[end - 1]) != (TokenType.L_PAREN, TokenType.R_PAREN):
+        return None
+    renamed = tuple(token.text for token in tokens[behind + 1 : end - 1 : 2])
+    return renamed, statement[tokens[end].end + 1 :].strip().rstrip(";")
 
 
 def _ordered(views: Mapping[str, View]) -> tuple[View, ...]:
@@ -164,7 +175,7 @@ def _fault_in_duckdb(schema: Schema) -> str:
         for view in schema.views:
             try:
                 scratch.execute(view.statement)
-                found = scratch.execute(f"DESCRIBE {quoted(view.name)}").fetchall()
+                found = scratch.execute(f"DESCRIBE {view.place}").fetchall()
             except duckdb.Error:
                 return view.name
             if tuple(name for name, *_ in found) != view.columns:
