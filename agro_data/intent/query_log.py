@@ -9,7 +9,7 @@ shape was asked is kept: no literal, name or statement of the log.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,7 +22,7 @@ from agro_data.intent.log_reading import START, texts_in
 from agro_data.intent.prior import Prior
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.foreign import as_ours
-from agro_data.sql.parse import SqlRefused
+from agro_data.sql.parse import LONGEST, SqlRefused
 
 # The construct that shows a shape, most telling first: a statement counts for the first one it has.
 SHOWS: tuple[tuple[str, str], ...] = (
@@ -51,6 +51,10 @@ SHARE = 0.7  # weight of the log; the rest stays with the shipped prior, so that
 
 
 PIECE = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[^;])+""", re.DOTALL)  # up to a semicolon
+_VALUE = r"(?:'(?:[^']|'')*'|-?\d+(?:\.\d+)?\b)"
+COMPARED = re.compile(  # values, as a format or the number of a column is none
+    rf"(?P<with>(?:[=<>]|\b(?:like|ilike|between|and|in\s*\())\s*){_VALUE}(?:\s*,\s*{_VALUE})*", re.IGNORECASE
+)
 FIGURES = re.compile(r"\b(?:avg|sum|min|max|total|median)\(", re.IGNORECASE)
 
 
@@ -65,7 +69,9 @@ class Logged:
 
 @dataclass(frozen=True)
 class LogReading:
-    """The queries of a log in their order, and how many pieces of it were no query and were ignored."""
+    """The queries of a log in their order, one for all that differ in their values alone, and how many pieces of it
+    were no query and were ignored.
+    """
 
     queries: Sequence[Logged]
     ignored: int = 0
@@ -88,37 +94,60 @@ def read_log(path: Path, dialect: Dialect, written_in: str = "") -> LogReading:
 
 @lru_cache(maxsize=4)  # every shard asks for it
 def _reading(content: bytes, suffix: str, dialect: Dialect, written_in: str) -> LogReading:
-    found: list[Logged] = []
+    asked: dict[Logged, int] = defaultdict(int)
     ignored = 0
+    known = _Known(dialect, written_in)
     for text, times in texts_in(content, suffix):
-        queries = list(logged(text, dialect, written_in))
-        ignored += queries.count(None)
-        found += [replace(one, times=times) for one in queries if one is not None]
-    return LogReading(tuple(found), ignored)
+        for one in _queries(text, known):
+            if one is None:
+                ignored += 1
+            else:
+                asked[one] += times
+    return LogReading(tuple(replace(one, times=times) for one, times in asked.items()), ignored)
 
 
 def logged(text: str, dialect: Dialect, written_in: str = "") -> Iterator[Logged | None]:
     """The queries of a log's text in their order; None for each piece that is none."""
+    return _queries(text, _Known(dialect, written_in))
+
+
+def _queries(text: str, known: _Known) -> Iterator[Logged | None]:
     for piece in PIECE.findall(text):
         if not piece.strip():
             continue
-        whole = _query(piece, dialect, written_in)
+        whole = known.query(piece)
         if whole is not None:
             yield whole
             continue
         for line in filter(str.strip, piece.replace("\n\t", " ").splitlines()):
             start = START.search(line)  # after a time stamp or the like
-            yield _query(line[start.start() :], dialect, written_in) if start else None
+            yield known.query(line[start.start() :]) if start else None
 
 
-@lru_cache(maxsize=10_000)  # the same is asked again and again
+class _Known:
+    """What pieces of a log are; those that differ in their values alone are looked at once, as the first of them."""
+
+    def __init__(self, dialect: Dialect, written_in: str) -> None:
+        self.dialect = dialect
+        self.written_in = written_in
+        self._by_text: dict[str, Logged | None] = {}
+
+    def query(self, text: str) -> Logged | None:
+        if len(text) > LONGEST:
+            return None
+        masked = COMPARED.sub(r"\g<with>?", text.strip())
+        if masked not in self._by_text:
+            self._by_text[masked] = _query(text.strip(), self.dialect, self.written_in)
+        return self._by_text[masked]
+
+
 def _query(text: str, dialect: Dialect, written_in: str) -> Logged | None:
     try:
-        sql = as_ours(text.strip(), written_in or dialect, dialect)
+        sql = as_ours(text, written_in or dialect, dialect)
     except SqlRefused:
         if written_in:
             return None
-        sql = text.strip()  # some of an engine's own SQL only `sql.parse` can read
+        sql = text  # some of an engine's own SQL only `sql.parse` can read
     shape = shape_of(sql, dialect)
     return Logged(sql, shape) if shape is not None else None
 

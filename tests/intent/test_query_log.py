@@ -78,6 +78,16 @@ def test_a_table_without_queries_is_read_as_text(tmp_path: Path) -> None:
         assert read_log(tmp_path / name, "sqlite").shapes == {"count": 1, "list": 1}, name
 
 
+def test_queries_that_differ_in_what_they_compare_are_one(tmp_path: Path) -> None:
+    """And those that differ in anything else are not: a date's part, a column's number."""
+    same = [f"SELECT a FROM t WHERE b = {n} AND c IN ('x{n}', 'y') AND d LIKE '{n}%'" for n in range(50)]
+    other = [f"SELECT strftime('{part}', d), e FROM t ORDER BY {n}" for part in ("%Y", "%m") for n in (1, 2)]
+    (tmp_path / "log.sql").write_text("\n".join([*same, *other]))
+    reading = read_log(tmp_path / "log.sql", "sqlite")
+    assert [one.times for one in reading.queries] == [50, 1, 1, 1, 1]
+    assert [one.sql for one in reading.queries] == [same[0], *other]
+
+
 def test_lines_that_begin_with_a_tab_go_on(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text(
         "10:01 LOG:  statement: SELECT city,\n\tcount(*) FROM shop\n\tGROUP BY city\n10:02 LOG:  checkpoint\n"
