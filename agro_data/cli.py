@@ -91,7 +91,7 @@ def data() -> None:
 @reads("--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line).")
 @reads("--exclude", multiple=True, metavar="FILE", help="Drop what these question/SQL files hold (repeatable).")
 @reads("--query-log", type=click.Path(), default=None, metavar="FILE", help="SQL, or a table: asks more of the kind.")
-@reads("--log-dialect", default=None, metavar="ENGINE", help="Whose SQL the log is: postgres, snowflake, bigquery ...")
+@reads("--log-dialect", default=None, metavar="ENGINE", help="Whose SQL the log is, as postgres or snowflake.")
 @reads("--focus", type=click.Path(), default=None, metavar="FILE", help="File of `agro next-round`: what to ask more.")
 @reads("--config", "config_file", type=A_PATH, metavar="FILE", help="Settings as JSON, or a manifest.json to repeat.")
 @asks("--size", type=int, default=None, help="Rows over all splits.  [default: 2000]")
