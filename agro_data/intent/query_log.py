@@ -96,9 +96,9 @@ def read_log(path: Path, dialect: Dialect, written_in: str = "") -> LogReading:
 def _reading(content: bytes, suffix: str, dialect: Dialect, written_in: str) -> LogReading:
     asked: dict[Logged, int] = defaultdict(int)
     ignored = 0
-    known = _Known(dialect, written_in)
+    reader = _Reader(dialect, written_in)
     for text, times in texts_in(content, suffix):
-        for one in _queries(text, known):
+        for one in reader.queries(text):
             if one is None:
                 ignored += 1
             else:
@@ -106,39 +106,35 @@ def _reading(content: bytes, suffix: str, dialect: Dialect, written_in: str) -> 
     return LogReading(tuple(replace(one, times=times) for one, times in asked.items()), ignored)
 
 
-def logged(text: str, dialect: Dialect, written_in: str = "") -> Iterator[Logged | None]:
-    """The queries of a log's text in their order; None for each piece that is none."""
-    return _queries(text, _Known(dialect, written_in))
-
-
-def _queries(text: str, known: _Known) -> Iterator[Logged | None]:
-    for piece in PIECE.findall(text):
-        if not piece.strip():
-            continue
-        whole = known.query(piece)
-        if whole is not None:
-            yield whole
-            continue
-        for line in filter(str.strip, piece.replace("\n\t", " ").splitlines()):
-            start = START.search(line)  # after a time stamp or the like
-            yield known.query(line[start.start() :]) if start else None
-
-
-class _Known:
-    """What pieces of a log are; those that differ in their values alone are looked at once, as the first of them."""
+class _Reader:
+    """Reads pieces of a log; those that differ in their values alone are looked at once, as the first of them."""
 
     def __init__(self, dialect: Dialect, written_in: str) -> None:
         self.dialect = dialect
         self.written_in = written_in
-        self._by_text: dict[str, Logged | None] = {}
+        self._known: dict[str, Logged | None] = {}
 
-    def query(self, text: str) -> Logged | None:
-        if len(text) > LONGEST:
+    def queries(self, text: str) -> Iterator[Logged | None]:
+        """The queries of a text in their order; None for each piece that is none."""
+        for piece in PIECE.findall(text):
+            if not piece.strip():
+                continue
+            whole = self._query(piece)
+            if whole is not None:
+                yield whole
+                continue
+            for line in filter(str.strip, piece.replace("\n\t", " ").splitlines()):
+                start = START.search(line)  # after a time stamp or the like
+                yield self._query(line[start.start() :]) if start else None
+
+    def _query(self, piece: str) -> Logged | None:
+        if len(piece) > LONGEST:
             return None
-        masked = COMPARED.sub(r"\g<with>?", text.strip())
-        if masked not in self._by_text:
-            self._by_text[masked] = _query(text.strip(), self.dialect, self.written_in)
-        return self._by_text[masked]
+        text = piece.strip()
+        masked = COMPARED.sub(r"\g<with>?", text)
+        if masked not in self._known:
+            self._known[masked] = _query(text, self.dialect, self.written_in)
+        return self._known[masked]
 
 
 def _query(text: str, dialect: Dialect, written_in: str) -> Logged | None:

@@ -15,7 +15,7 @@ from synthesis.school_log import LOG, SECRETS
 
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import Logged, logged
+from agro_data.intent.query_log import Logged, read_log
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent
 from agro_data.synthesis.ideas import ideas_of_log
@@ -36,8 +36,9 @@ ASKED = (
 )  # fmt: skip
 
 
-def test_a_log_gives_its_queries_once_and_none_of_its_values() -> None:
-    found = seeds_of((one for one in logged(LOG, "sqlite") if one is not None), "sqlite", SCHOOL)
+def test_a_log_gives_its_queries_once_and_none_of_its_values(tmp_path: Path) -> None:
+    (tmp_path / "log.sql").write_text(LOG)
+    found = seeds_of(read_log(tmp_path / "log.sql", "sqlite").queries, "sqlite", SCHOOL)
     assert [seed.count for seed in found.seeds if "city = '?'" in seed.sql] == [3]
     assert not [secret for secret in SECRETS for seed in found.seeds if secret in seed.sql]
     assert dict(found.refused) == {"text_elsewhere": 1, "unknown_table": 1}
@@ -70,12 +71,12 @@ def test_of_a_type_only_what_it_means_is_kept() -> None:
     assert seed.sql == "SELECT CAST(name AS NUMERIC) FROM teacher"
 
 
-def test_a_statement_of_a_thousand_conditions_costs_itself_and_not_the_log() -> None:
+def test_a_statement_of_a_thousand_conditions_costs_itself_and_not_the_log(tmp_path: Path) -> None:
     long = "SELECT name FROM teacher WHERE " + " OR ".join(["salary = 1"] * 2_000)
-    assert [one and one.sql for one in logged(f"{long};\nSELECT name FROM teacher;", "sqlite")] == [
-        None,
-        "SELECT name FROM teacher",
-    ]
+    (tmp_path / "log.sql").write_text(f"{long};\nSELECT name FROM teacher;")
+    reading = read_log(tmp_path / "log.sql", "sqlite")
+    assert [one.sql for one in reading.queries] == ["SELECT name FROM teacher"]
+    assert reading.ignored == 1
 
 
 @settings(max_examples=40)
