@@ -107,8 +107,10 @@ def _of_known_size(select: Select, facts: Facts, fired: set[str]) -> Select:
 def _childless(select: Select, facts: Facts, closed: Closure) -> Select | None:
     """HAVING COUNT(c) = 0 of a LEFT JOINed table, in groups by the rows that it is joined to, as WHERE c IS NULL."""
     for term in select.having:
+        if term[0] != "=" or _ZERO not in term:  # IN and EXISTS hold a query
+            continue
         counted = [side[3] for side in term[1:] if side[:2] == ("agg", "count") and side[3] is not None]
-        if term[0] != "=" or _ZERO not in term or not counted or counted[0][0] != "col":
+        if not counted or counted[0][0] != "col":
             continue
         source = facts.sources.get(counted[0][1])
         others = {alias for alias in facts.sources if source is not None and alias != source.alias}

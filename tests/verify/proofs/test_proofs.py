@@ -367,3 +367,14 @@ def test_a_row_that_refers_to_no_parent_is_one_more_than_no_parents(null: str, r
     found = proved_equivalent(asked.format("="), asked.format(">="), "sqlite", read_ddl("ab", ddl))
     assert (found is None) == (rule is None)
     assert found is None or rule in found.split(" + ")
+
+
+@pytest.mark.parametrize("tables", ["a", "a JOIN b ON b.a = a.id", "a LEFT JOIN b ON b.a = a.id"])
+@pytest.mark.parametrize("having", ["a.name {} (SELECT c FROM b)", "COUNT(*) {} (SELECT c FROM b)"])
+def test_groups_may_be_held_against_a_query(tables: str, having: str) -> None:
+    """Which stood where terms were looked for: the whole of a database's pairs was lost with one such query."""
+    ddl = "CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, a INT, c INT)"
+    asked = f"SELECT a.name FROM {tables} GROUP BY a.name HAVING {having}"
+    schema = read_ddl("ab", ddl)
+    assert proved_equivalent(asked.format("IN"), asked.format("IN").replace("a.name", '"a"."name"'), "sqlite", schema)
+    assert proved_equivalent(asked.format("IN"), asked.format("NOT IN"), "sqlite", schema) is None
