@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agro_data.errors import InWords
 from agro_data.evaluation.fields import QUESTION, SQL, text_of
-from agro_data.evaluation.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
+from agro_data.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
 
 _STATEMENT = re.compile(r"[\s(]*(select|with)\b", re.IGNORECASE)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.evaluation.rows import BIRD_MARK, Item, LoadProblem, Row, UnreadableInput
+from agro_data.rows import BIRD_MARK, Item, LoadProblem, Row, UnreadableInput
 
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),

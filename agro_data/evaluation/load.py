@@ -34,7 +34,7 @@ from agro_data.evaluation.fields import (
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
-from agro_data.evaluation.rows import (
+from agro_data.rows import (
     BIRD_MARK,
     LINES,
     SUFFIXES,

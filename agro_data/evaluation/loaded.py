@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agro_data.evaluation.rows import LoadProblem
+from agro_data.rows import LoadProblem
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spellings, text_of
 from agro_data.evaluation.loaded import Loaded, Pair
-from agro_data.evaluation.rows import Item, LoadProblem, Row, UnreadableInput
+from agro_data.rows import Item, LoadProblem, Row, UnreadableInput
 
 _Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numbers of pairs by key
 

@@ -8,36 +8,30 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
-import polars as pl
-from polars.exceptions import PolarsError
+from agro_data.rows import SUFFIXES, Row, UnreadableInput, decoded, long_cells, read_rows, separated_by
 
 START = re.compile(r"\b(?:select|with)\b", re.IGNORECASE)
 TIMES = ("calls", "executions", "execution_count", "exec_count", "times", "count", "n")  # columns with how often
 LOOKED_AT = 1_000  # rows of a table, for the column that holds queries
-_LONGEST = 2**30  # characters of a cell
 
 Table = tuple[Sequence[str], list[Sequence[object]]]  # names of columns, rows
 
 
-def texts_in(content: bytes, suffix: str) -> Iterator[tuple[str, int]]:
+def texts_in(path: Path) -> Iterator[tuple[str, int]]:
     """The texts of a log file, each with how often what it holds was asked: the whole of it, or cells of a table.
 
-    What is no table, whatever its `suffix` says, is text.
+    What is no table, whatever the file is called, is text. Raises `OSError` when it cannot be read.
     """
-    table = None
-    if (read := _TABLES.get(suffix)) is not None:
-        with suppress(ValueError, RecursionError, csv.Error, PolarsError):
-            table = read(content)
-    column = _column_of_queries(table) if table is not None else None
-    if table is None or column is None:
-        yield content.decode("utf-8", errors="replace"), 1
+    names, rows = _table(path)
+    column = _column_of_queries(rows)
+    if column is None:
+        yield path.read_text(encoding="utf-8", errors="replace"), 1
         return
-    names, rows = table
     counts = next((place for name in TIMES for place, one in enumerate(names) if one.lower() == name), None)
     for row in rows:
         cell = row[column] if column < len(row) else None
@@ -45,9 +39,31 @@ def texts_in(content: bytes, suffix: str) -> Iterator[tuple[str, int]]:
             yield _query_in(row, column) or cell, _times(row[counts] if counts is not None and counts < len(row) else 1)
 
 
-def _column_of_queries(table: Table) -> int | None:
+def _table(path: Path) -> Table:
+    suffix = path.suffix.lower()
+    with suppress(UnreadableInput):
+        if suffix in (".csv", ".tsv"):
+            return _cells(path)
+        if suffix in SUFFIXES:
+            rows = [item.fields for item in read_rows(path) if isinstance(item, Row)]
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            return names, [[row.get(name) for name in names] for row in rows]
+    return (), []
+
+
+def _cells(path: Path) -> Table:
+    """Of text, also where the first line has no names, as in a server's csvlog."""
+    text = decoded(path.read_bytes(), path)
+    delimiter, quoted = separated_by(path, text)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    with long_cells():
+        rows: list[Sequence[object]] = list(reader)
+    named = bool(rows) and not any(_query_in(rows[0], place) for place in range(len(rows[0])))
+    return (list(map(str, rows[0])), rows[1:]) if named else ((), rows)
+
+
+def _column_of_queries(rows: Sequence[Sequence[object]]) -> int | None:
     """The place of the column in which most cells hold a query; None where no cell does."""
-    _, rows = table
     widest = max(map(len, rows), default=0)
     held = [sum(_query_in(row, place) != "" for row in rows[:LOOKED_AT]) for place in range(widest)]
     return held.index(max(held)) if any(held) else None
@@ -65,42 +81,3 @@ def _times(value: object) -> int:
     with suppress(TypeError, ValueError, OverflowError):
         return max(int(float(value)), 1)  # type: ignore[arg-type]
     return 1
-
-
-def _csv(delimiter: str) -> Callable[[bytes], Table]:
-    def read(content: bytes) -> Table:
-        before = csv.field_size_limit(_LONGEST)
-        try:
-            rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig", errors="replace")), delimiter=delimiter))
-        finally:
-            csv.field_size_limit(before)
-        named = bool(rows) and not any(map(START.search, rows[0]))  # a csvlog has no names
-        return (rows[0], rows[1:]) if named else ((), rows)  # type: ignore[return-value]
-
-    return read
-
-
-def _parquet(content: bytes) -> Table:
-    frame = pl.read_parquet(io.BytesIO(content))
-    return frame.columns, frame.rows()  # type: ignore[return-value]
-
-
-def _json(content: bytes) -> Table:
-    text = content.decode("utf-8-sig", errors="replace")
-    try:
-        objects = json.loads(text)
-    except ValueError:  # lines of it
-        objects = [json.loads(line) for line in text.splitlines() if line.strip()]
-    objects = [one for one in (objects if isinstance(objects, list) else [objects]) if isinstance(one, dict)]
-    names = list(dict.fromkeys(name for one in objects for name in one))
-    return names, [[one.get(name) for name in names] for one in objects]
-
-
-_TABLES: dict[str, Callable[[bytes], Table]] = {
-    ".csv": _csv(","),
-    ".tsv": _csv("\t"),
-    ".parquet": _parquet,
-    ".json": _json,
-    ".jsonl": _json,
-    ".ndjson": _json,
-}

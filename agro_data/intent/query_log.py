@@ -89,15 +89,16 @@ def read_log(path: Path, dialect: Dialect, written_in: str = "") -> LogReading:
     """The queries of a log file for databases of `dialect`. `written_in` is the engine whose SQL it holds, one of
     `sql.foreign.engines`; "" for the databases' own. Raises `OSError` when it cannot be read; nothing in it raises.
     """
-    return _reading(path.read_bytes(), path.suffix.lower(), dialect, written_in)
+    seen = path.stat()
+    return _reading(path, (seen.st_size, seen.st_mtime_ns), dialect, written_in)
 
 
 @lru_cache(maxsize=4)  # every shard asks for it
-def _reading(content: bytes, suffix: str, dialect: Dialect, written_in: str) -> LogReading:
+def _reading(path: Path, _seen: tuple[int, int], dialect: Dialect, written_in: str) -> LogReading:
     asked: dict[Logged, int] = defaultdict(int)
     ignored = 0
     reader = _Reader(dialect, written_in)
-    for text, times in texts_in(content, suffix):
+    for text, times in texts_in(path):
         for one in reader.queries(text):
             if one is None:
                 ignored += 1

@@ -20,7 +20,7 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.evaluation.fields import SQL, field_of
 from agro_data.evaluation.load import ORIGINAL, files_of
-from agro_data.evaluation.rows import (
+from agro_data.rows import (
     BIRD_MARK,
     LINES,
     Row,
@@ -38,7 +38,7 @@ PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files als
 def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> list[Path]:
     """Copies in `folder` of the file (or of each file with pairs of the folder) `source`; gives their paths.
 
-    `changed` is new SQL by the place of a row, as `evaluation.rows.read_rows` names it. The source is never written:
+    `changed` is new SQL by the place of a row, as `rows.read_rows` names it. The source is never written:
     raises `ConfigError` when `folder` holds it.
     """
     written: list[Path] = []

@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
+from agro_data.sql.walks import call_bare
 
 BLANK = "?"
 _MARK = "?agro?"  # as a text, which may stand wherever a parameter does, in the SQL of all engines
@@ -46,14 +47,13 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
         raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
     marked = _PARAMETER.sub(lambda found: found["kept"] or f"'{_MARK}'", sql)
     tree = _parsed(marked, read)
-    unknown, dotted = _unknown(tree), [table for table in tree.find_all(exp.Table) if table.db]
+    unknown, dotted = _unknown(tree), {folded(table.name) for table in tree.find_all(exp.Table) if table.db}
     if not (unknown or dotted) and read == write:
         return sql
     for node in unknown:
         _blank(node)
-    _call_apart(tree, {folded(table.name) for table in dotted})
-    for table in dotted:
-        _bare(tree, table)
+    _call_apart(tree, dotted)
+    call_bare(tree, dotted)
     try:
         return tree.sql(write)
     except (SqlglotError, RecursionError, ValueError) as error:
@@ -135,12 +135,3 @@ def _call_apart(tree: exp.Query, names: Set[str]) -> None:
         if not table.db and (other := asked.get(folded(table.name))):
             table.set("alias", table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name)))
             table.set("this", exp.to_identifier(other))
-
-
-def _bare(tree: exp.Query, table: exp.Table) -> None:
-    """Call a table by its name alone, also where it stands before its columns."""
-    for part in ("db", "catalog"):
-        table.set(part, None)
-        for column in tree.find_all(exp.Column):
-            if folded(column.table) == folded(table.name):
-                column.set(part, None)

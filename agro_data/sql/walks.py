@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from sqlglot import exp
+
+from agro_data.databases.quoting import folded
 
 
 def leftmost(query: exp.Expr) -> exp.Select:
@@ -12,6 +14,21 @@ def leftmost(query: exp.Expr) -> exp.Select:
     while not isinstance(query, exp.Select):
         query = query.this
     return query
+
+
+def call_bare(tree: exp.Expr, names: Set[str]) -> None:
+    """Take schema and database off the tables with these names (lower case), also where they stand before columns."""
+    for table in tree.find_all(exp.Table):
+        if folded(table.name) in names:
+            _without_schema(table)
+    for column in tree.find_all(exp.Column):
+        if folded(column.table) in names:
+            _without_schema(column)
+
+
+def _without_schema(node: exp.Expr) -> None:
+    for part in ("db", "catalog"):
+        node.set(part, None)
 
 
 def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.rows import decoded
 from agro_data.publish.read import open_corpus
+from agro_data.rows import decoded
 from agro_data.shown import print_json
 from agro_data.terminal import Resumed, say, screen, show_pairs, tell
 from agro_data.verbs.choosing import whole

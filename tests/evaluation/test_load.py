@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agro_data.evaluation.load import load_pairs, load_predictions, load_questions
-from agro_data.evaluation.rows import UnreadableInput
+from agro_data.rows import UnreadableInput
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])

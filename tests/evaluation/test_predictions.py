@@ -11,7 +11,7 @@ from evaluation.question_files import ROWS, write
 
 from agro_data.evaluation.load import load_pairs, load_predictions
 from agro_data.evaluation.loaded import LoadedPredictions
-from agro_data.evaluation.rows import UnreadableInput
+from agro_data.rows import UnreadableInput
 
 
 def test_predictions_with_their_gold(tmp_path: Path) -> None:

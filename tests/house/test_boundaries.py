@@ -25,7 +25,7 @@ ORDER: list[set[str]] = [
     {"focus"},
     {"models"},
     {"databases"},
-    {"folders"},
+    {"folders", "rows"},
     {"fingerprint"},
     {"snapshot"},
     {"llm"},

@@ -65,6 +65,13 @@ def test_a_table_says_how_often_each_was_asked(tmp_path: Path, suffix: str) -> N
     assert reading.ignored == 1
 
 
+def test_a_table_may_be_written_as_spreadsheets_do(tmp_path: Path) -> None:
+    lines = ["query;calls", '"SELECT count(*) FROM caf\u00e9";7']
+    (tmp_path / "asked.csv").write_text("\r\n".join(lines), encoding="utf-16")
+    [one] = read_log(tmp_path / "asked.csv", "duckdb").queries
+    assert (one.sql, one.times) == ("SELECT count(*) FROM caf\u00e9", 7)
+
+
 def test_a_servers_csvlog_has_no_names(tmp_path: Path) -> None:
     said = "duration: 1 ms  statement: " + COUNTED.replace("$1", "9")
     lines = [f'"10:0{minute}","ada","shop","{said}",,"psql"' for minute in (1, 2)]

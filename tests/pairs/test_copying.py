@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from agro_data.cli import data
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_pairs
-from agro_data.evaluation.rows import Row, read_rows
 from agro_data.pairs.copying import corrected_copy
+from agro_data.rows import Row, read_rows
 
 OLD, OTHER, NEW = "SELECT nane FROM stall", "SELECT count(*) FROM stall", "SELECT name FROM stall"
 ROWS = [

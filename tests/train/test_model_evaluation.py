@@ -17,8 +17,8 @@ from train.scripted import Scripted, agent, turn
 from train.small import make_corpus, make_split_corpus
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.rows import UnreadableInput
 from agro_data.publish.read import NoVersion
+from agro_data.rows import UnreadableInput
 from agro_train import evaluate
 from agro_train.agents.agent import Agent
 from agro_train.agents.choosing import slug

@@ -26,6 +26,7 @@ from agro_data.sql.from_items import take_brackets_off
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
+from agro_data.sql.walks import call_bare
 from agro_data.verify.certificates.answers import Unreadable, read_gold
 
 _COMPUTING = (exp.AggFunc, exp.Group, exp.Distinct, exp.Window, exp.SetOperation, exp.Subquery, exp.CTE, exp.Limit)
@@ -77,13 +78,7 @@ def without_views(names: Resolution, views: Sequence[View], profile: DatabasePro
     own = tree.args.get("with_") or exp.With(expressions=[])
     own.set("expressions", [*(_named(view, profile.dialect) for view in asked), *own.expressions])
     tree.set("with_", own)
-    called = {folded(view.spec.name) for view in asked}
-    for table in tree.find_all(exp.Table):
-        if folded(table.name) in called:
-            table.set("db", None)  # a query of a WITH stands in no schema
-    for column in tree.find_all(exp.Column):
-        if folded(column.table) in called:
-            column.set("db", None)
+    call_bare(tree, {folded(view.spec.name) for view in asked})  # a query of a WITH stands in no schema
     return resolve(tree, profile.dialect, profile.schema)
 
 

@@ -99,7 +99,7 @@ def read_rows(path: Path) -> list[Item]:
     if suffix in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text))
     if suffix in (".csv", ".tsv"):
-        with _long_cells():
+        with long_cells():
             return list(_cells(path, text))
     return list(_sql_lines(path, text))
 
@@ -226,7 +226,7 @@ def separated_by(path: Path, text: str) -> tuple[str, bool]:
     if delimiter != "\t":
         return delimiter, True
     try:
-        with _long_cells():
+        with long_cells():
             deque(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), maxlen=0)
     except csv.Error:
         return delimiter, False
@@ -234,7 +234,8 @@ def separated_by(path: Path, text: str) -> tuple[str, bool]:
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
+    """Cells of any length can be read, as long as this lasts."""
     before = csv.field_size_limit(_LONGEST)  # of the whole process: other readers keep theirs
     try:
         yield
