@@ -236,15 +236,16 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
             return Outcome(task, None, "out of memory", lost=True, trace=trace)
         if is_passing(error):
             return Outcome(task, None, f"the machine was at fault: {error}", lost=True, trace=trace)
-        said = f"{type(error).__name__}: {first_line(error)} (at {_place(error)})"
-        return Outcome(task, None, said, trace=trace)
+        return Outcome(task, None, fault_line(error), trace=trace)
 
 
-def _place(error: Exception) -> str:
-    """Where it was raised or, if a library raised it, where our code called the library."""
+def fault_line(error: Exception) -> str:
+    """A fault of this program in one line, for who catches it: what was raised and where or, if a library raised it,
+    where our code called the library.
+    """
     called = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in called[1:] if Path(frame.filename).is_relative_to(PACKAGE)]  # the first is `_attempt`
+    ours = [frame for frame in called[1:] if Path(frame.filename).is_relative_to(PACKAGE)]  # the first has caught it
     frame = (ours or called)[-1]
     file = Path(frame.filename)
     shown = file.relative_to(PACKAGE.parent).as_posix() if ours else file.name
-    return f"{shown}, line {frame.lineno}, in {frame.name}"
+    return f"{type(error).__name__}: {first_line(error)} (at {shown}, line {frame.lineno}, in {frame.name})"

@@ -39,7 +39,7 @@ class Answered:
 
 
 def objections(answers: Sequence[Answered], sandbox: Sandbox) -> list[tuple[Finding, ...]]:
-    """The findings on each answer, in order."""
+    """The findings on each answer, in order. One that could not be examined has that for a finding."""
     alike: dict[int, tuple[Database, DatabaseProfile, list[int]]] = {}
     for place, one in enumerate(answers):
         if one.pair.sql and one.profile is not None:
@@ -47,8 +47,11 @@ def objections(answers: Sequence[Answered], sandbox: Sandbox) -> list[tuple[Find
     found: list[tuple[Finding, ...]] = [()] * len(answers)
     for database, profile, places in alike.values():
         checked = check_pairs(database, profile, [answers[place].pair for place in places], sandbox)
-        for place, findings in zip(places, checked.findings, strict=True):
-            found[place] = findings
+        for number, (place, findings) in enumerate(zip(places, checked.findings, strict=True)):
+            fault = checked.faults.get(number)
+            found[place] = (
+                findings if fault is None else (Finding("unexamined", f"It could not be examined: {fault}."),)
+            )
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.culprits import by_halves
 from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, TIES, Finding
@@ -22,11 +23,15 @@ from agro_data.sql.resolution import Resolution
 
 @dataclass(frozen=True)
 class Found:
-    """Findings of each pair, in order; by SQL the results of what runs, and the names of what passed the gate."""
+    """Findings of each pair, in order; by SQL the results of what runs, and the names of what passed the gate.
+
+    `faults` are what was raised in checking a pair, by its place: a fault of this program, and nothing was found of it.
+    """
 
     findings: tuple[tuple[Finding, ...], ...]
     results: dict[str, Result]
     names: dict[str, Resolution]
+    faults: dict[int, str] = field(default_factory=dict)
 
 
 def check_pairs(
@@ -39,6 +44,24 @@ def check_pairs(
     """Check pairs of one database. Without a `shuffled` copy answers that depend on the stored order of rows are not
     found.
     """
+    told: list[tuple[Finding, ...]] = []
+    results: dict[str, Result] = {}
+    names: dict[str, Resolution] = {}
+    faults: dict[int, str] = {}
+    for piece in by_halves(lambda some: _check_together(database, profile, some, sandbox, shuffled), pairs):
+        if piece.answer is None:
+            told += [()] * len(piece.places)
+            faults |= dict.fromkeys(piece.places, piece.fault)
+        else:
+            told += piece.answer.findings
+            results |= piece.answer.results
+            names |= piece.answer.names
+    return Found(tuple(told), results, names, faults)
+
+
+def _check_together(
+    database: Database, profile: DatabaseProfile, pairs: Sequence[Pair], sandbox: Sandbox, shuffled: Database | None
+) -> Found:
     statements = list(dict.fromkeys(sql for pair in pairs for sql in (pair.sql, *pair.alternatives)))
     found, results, names = examine(database, profile, statements, sandbox, shuffled)
     sizes = check_sizes(database, names, profile, sandbox)

@@ -172,9 +172,7 @@ _KINDS = (
     Kind("same_question", "note", True, "The same question with another SQL", "keep one"),
     Kind("split_leak", "error", True, "The same question in two splits", "keep it in one split"),
     Kind("uncertifiable", "warning", False, "No instance could be made that settles its answer", _CHANCE),
-    Kind(
-        "unexamined", "note", True, "A fault of agro left it without a certificate", "report it: the pair may be sound"
-    ),
+    Kind("unexamined", "note", True, "A fault of agro left it unexamined", "report it: the pair may be sound"),
     Kind("weak", "note", True, "Wrong SQL passes on every instance", "add what tells the survivors apart, or drop it"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}

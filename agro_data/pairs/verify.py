@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import usable_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import STEPS, Catalog, Database, Limits
+from agro_data.databases.types import STEPS, Catalog, Database, Dialect, Limits
 from agro_data.evaluation.instances import INDEX, SUFFIXES
 from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
@@ -26,6 +27,7 @@ from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
+from agro_data.sql.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
 from agro_data.work import atomic_path
@@ -76,11 +78,12 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Answer:
-    """Findings of each pair of a task; canonical text, result digest and certificate by SQL; and what was not read
-    of the database, or of what is written beside it.
+    """Findings of each pair of a task, and by place what was raised in checking one; canonical text, result digest and
+    certificate by SQL; and what was not read of the database, or of what is written beside it.
     """
 
     findings: tuple[tuple[Finding, ...], ...]
+    faults: dict[int, str]
     canonical: dict[str, str]
     digests: dict[str, str]
     certificates: dict[str, Certified]
@@ -99,6 +102,7 @@ class _Found:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, numbers: Sequence[int], pairs: Sequence[Pair], answer: _Answer) -> None:
+        self.unchecked |= {numbers[place]: f"a fault of agro: {said}" for place, said in answer.faults.items()}
         for number, pair, findings in zip(numbers, pairs, answer.findings, strict=True):
             self.findings[number] += findings
             key = (pair.db_id, pair.sql)
@@ -233,5 +237,14 @@ def _check(task: _Task) -> _Answer:
             for pair, told in zip(task.pairs, findings, strict=True)
         )
     digests = {sql: result.digest_if(sql in names and names[sql].ordered) for sql, result in results.items()}
-    canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
-    return _Answer(findings, canonical, digests, certified, profile.problems)
+    canonical = _canonical(names, database.dialect)
+    return _Answer(findings, found.faults, canonical, digests, certified, profile.problems)
+
+
+def _canonical(names: Mapping[str, Resolution], dialect: Dialect) -> dict[str, str]:
+    """The canonical text by SQL, of which the trees are consumed; SQL that sqlglot cannot write is like no other."""
+    found: dict[str, str] = {}
+    for sql, resolved in names.items():
+        with suppress(Exception):
+            found[sql] = canonical_sql(resolved, dialect)
+    return found

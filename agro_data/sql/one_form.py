@@ -2,10 +2,10 @@
 
 `x IN (VALUES (1), (2))` becomes `x IN (1, 2)`, or where a row is more than a constant a subquery over VALUES, as
 sqlglot itself has `WITH v AS (VALUES ...)`. `x = ANY (SELECT ...)` becomes IN, `x <> ALL (SELECT ...)` NOT IN, and
-FETCH FIRST becomes LIMIT. `json_each(x)` in a FROM is given its own name for an alias. In DuckDB GROUP BY ALL gets its
-keys; LATERAL goes, since what stands in a FROM sees what stands before it in any case; `SELECT m.range FROM range(3) AS
-m` becomes `SELECT m.m AS range FROM UNNEST(range(3)) AS m(m)`, and `[x + 1 FOR x IN l IF x > 2]` calls of
-list_transform and list_filter; `lambda X: x + 1` is a function of X.
+FETCH FIRST becomes LIMIT, `COUNT()` COUNT(*). `json_each(x)` in a FROM is given its own name for an alias. In DuckDB
+GROUP BY ALL gets its keys; LATERAL goes, since what stands in a FROM sees what stands before it in any case; `SELECT
+m.range FROM range(3) AS m` becomes `SELECT m.m AS range FROM UNNEST(range(3)) AS m(m)`, and `[x + 1 FOR x IN l IF x >
+2]` calls of list_transform and list_filter; `lambda X: x + 1` is a function of X.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from agro_data.sql.one_column import with_columns_named
 from agro_data.sql.walks import local_nodes
 
 SEVERAL_FORMS = re.compile(  # other statements have but one
-    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|unnest|for|lambda|json_each|json_tree)\b",
+    r"\b(?:values|any|some|all|lateral|fetch|range|generate_series|unnest|for|lambda|json_each|json_tree)\b"
+    r"|\bcount\s*\(\s*(?:\)|/\*|--)",
     re.IGNORECASE,
 )
 _MOST = 50  # list comprehensions: each is gone through again for those around it
@@ -58,6 +59,9 @@ def in_one_form(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
             _with_keys(group)
         for source in list(tree.find_all(exp.Lateral)):
             _as_source(source)
+    for count in tree.find_all(exp.Count):
+        if count.this is None:
+            count.set("this", exp.Star())
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Anonymous) and not table.alias:
             alias = table.args.get("alias") or exp.TableAlias()

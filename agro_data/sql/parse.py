@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -59,6 +60,8 @@ _ELEMENTS = 50  # taken of elements, at most
 _JOINS = frozenset((TokenType.JOIN, TokenType.STRAIGHT_JOIN))
 _NO_CONDITION = frozenset((TokenType.CROSS, TokenType.NATURAL))
 _TYPED = frozenset((*Parser.TYPE_TOKENS, TokenType.ARRAY))
+_EMPTY_CALL = re.compile(r"\(\s*(?:\)|/\*|--|order\b)", re.IGNORECASE)
+_OPEN_NUMBER = re.compile(r"\d\.?e(?![-+]?\d)", re.IGNORECASE)  # with an exponent that is not there
 OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
 CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
 
@@ -112,6 +115,8 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
         if any(not isinstance(one, (exp.Query, exp.Table)) for one in held):
             raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
     _check_places(tree, kinds, dialect)
+    if _EMPTY_CALL.search(sql):
+        _check_calls(tree)
     return tree
 
 
@@ -132,6 +137,8 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     try:
         tokens = grammar.tokenize(sql)
         check_time(tokens)
+        if _OPEN_NUMBER.search(sql):
+            _check_numbers(tokens)
         misread = dialect == "sqlite" and MISREAD.search(sql) is not None
         trees: list[exp.Expr | None] = grammar.parser().parse(as_meant(tokens) if misread else tokens, sql)
         if misread:
@@ -163,6 +170,13 @@ def _pivot_among(tokens: Sequence[Token]) -> str:
     return ""
 
 
+def _check_numbers(tokens: Sequence[Token]) -> None:
+    """Raise `SqlRefused` for `3.e`, which sqlglot takes for a number, SQLite for no token, and DuckDB for two."""
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER and token.text[-1:] in "eE":
+            raise SqlRefused("syntax", f"{token.text} is no number")
+
+
 def _check_lambdas(trees: Iterable[exp.Expr | None], tokens: Sequence[Token]) -> None:
     """Raise `SqlRefused` for `x -> x + 1`, which sqlglot takes for a function of a list and DuckDB no longer does."""
     written = sum(token.text.lower() == "lambda" for token in tokens)
@@ -182,6 +196,14 @@ def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> N
             raise SqlRefused("not_select", "UNNEST with options gives columns that no text names")
         if dialect == "duckdb" and isinstance(node, ARROWS) and is_misread(node):
             raise SqlRefused("syntax", "DuckDB takes what stands beside this -> or ->> into it: it needs brackets")
+
+
+def _check_calls(tree: exp.Query) -> None:
+    """Raise `SqlRefused` for calls of nothing that sqlglot has read, as `MAX()`, and the engine will not."""
+    for node in tree.find_all(exp.Func):
+        nothing = isinstance(node.this, exp.Order) and node.this.this is None
+        if nothing or node.error_messages():
+            raise SqlRefused("syntax", f"{node.sql_name()} is given nothing")
 
 
 def check_time(tokens: Sequence[Token]) -> None:
