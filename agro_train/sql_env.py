@@ -339,14 +339,14 @@ def _gold_turn(task: Task, action: str) -> str:
 def _facts(sql: str, task: Task) -> SqlFacts | None:
     try:
         return sql_facts(sql, task.database.dialect, task.schema) if sql else None
-    except SqlRefused:
+    except Exception:  # refused; or our reader fails on it, and one reply never stops a training
         return None
 
 
 def _tables(sql: str, task: Task) -> set[str]:
     try:
         return resolve(parse_select(sql, task.database.dialect), task.database.dialect, task.schema).tables
-    except SqlRefused:
+    except Exception:  # as in `_facts`
         return set()
 
 

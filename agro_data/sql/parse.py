@@ -60,7 +60,7 @@ _ELEMENTS = 50  # taken of elements, at most
 _JOINS = frozenset((TokenType.JOIN, TokenType.STRAIGHT_JOIN))
 _NO_CONDITION = frozenset((TokenType.CROSS, TokenType.NATURAL))
 _TYPED = frozenset((*Parser.TYPE_TOKENS, TokenType.ARRAY))
-_EMPTY_CALL = re.compile(r"\(\s*(?:\)|/\*|--|order\b)", re.IGNORECASE)
+_EMPTY_CALL = re.compile(r"\(\s*(?:\)|/\*|--|order\b|distinct\b)", re.IGNORECASE)
 _OPEN_NUMBER = re.compile(r"\d\.?e(?![-+]?\d)", re.IGNORECASE)  # with an exponent that is not there
 OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
 CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
@@ -108,6 +108,12 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
             raise SqlRefused("not_select", f"{kind.__name__}: {reason}")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
+    if any(
+        not isinstance(side, exp.Query)
+        for one in tree.find_all(exp.SetOperation)
+        for side in (one.this, one.expression)
+    ):
+        raise SqlRefused("syntax", "a set operation has a side that is no query")
     if exp.CTE in kinds and any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
         raise SqlRefused("syntax", "a WITH names something that is no query")
     if exp.Subquery in kinds:
@@ -201,7 +207,8 @@ def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> N
 def _check_calls(tree: exp.Query) -> None:
     """Raise `SqlRefused` for calls of nothing that sqlglot has read, as `MAX()`, and the engine will not."""
     for node in tree.find_all(exp.Func):
-        nothing = isinstance(node.this, exp.Order) and node.this.this is None
+        ordered, distinct = (node.this if isinstance(node.this, kind) else None for kind in (exp.Order, exp.Distinct))
+        nothing = (ordered and ordered.this is None) or (distinct and not distinct.expressions)
         if nothing or node.error_messages():
             raise SqlRefused("syntax", f"{node.sql_name()} is given nothing")
 

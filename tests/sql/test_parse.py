@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.canonical import sql_text
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.parse import DEEPEST, SqlRefused, parse_select
 
@@ -28,6 +29,12 @@ def test_one_query_is_parsed(sql: str, dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("sql", ["SELECT COUNT() FROM t", "SELECT count( /* rows */ ) OVER () FROM t"])
+def test_a_count_of_nothing_counts_rows(sql: str, dialect: Dialect) -> None:
+    assert "COUNT(*)" in sql_text(parse_select(sql, dialect), dialect)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
@@ -35,6 +42,11 @@ def test_one_query_is_parsed(sql: str, dialect: Dialect) -> None:
         ("SELECT", "syntax"),
         ("SELECT (", "syntax"),
         ("SELEC a FROM t", "syntax"),
+        ("SELECT MAX() FROM t", "syntax"),
+        ("SELECT MAX(DISTINCT) FROM t", "syntax"),
+        ("SELECT COUNT(ORDER BY a) FROM t", "syntax"),
+        ("SELECT 3.e FROM t", "syntax"),
+        ("t INTERSECT SELECT 1", "syntax"),
         ("SELECT 1; SELECT 2", "multiple_statements"),
         ("SELECT 1; DROP TABLE t", "multiple_statements"),
         ("SELECT 1; -- and\nDROP TABLE t", "multiple_statements"),

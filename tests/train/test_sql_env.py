@@ -210,6 +210,15 @@ def test_hostile_queries_cost_an_error_and_nothing_else(database: Database, sand
     assert database.path.read_bytes() == before
 
 
+@pytest.mark.parametrize("odd", ["t INTERSECT SELECT name FROM school", "SELECT MAX(DISTINCT) FROM school", "SELECT ("])
+def test_what_no_reader_follows_is_a_wrong_answer(database: Database, sandbox: Sandbox, odd: str) -> None:
+    """Such a statement stopped the training of the model that wrote it."""
+    env = rollout(task_of(database), [turn("sql", odd), turn("solution", odd)], sandbox)
+    assert len(env.anchors()) == 2
+    (finished,) = score([env], sandbox, GoldResults(), details=True)
+    assert (finished.right, finished.executed, finished.entity, finished.exploration) == (False, False, 0.0, 0.0)
+
+
 def test_anchors_are_shared_by_what_was_seen(database: Database, sandbox: Sandbox) -> None:
     task = task_of(database)
     one = rollout(task, [turn("sql", "SELECT name FROM school"), turn("solution", GOLD)], sandbox)
