@@ -34,6 +34,7 @@ from agro_data.databases.opening import (
     bound_values,
     names_any,
     open_sqlite,
+    precedence,
     settled,
     slow_functions,
 )
@@ -338,12 +339,13 @@ class DuckdbConnection:
                FROM duckdb_tables() WHERE NOT internal AND database_name = $1
                UNION ALL
                SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal AND database_name = $1
-               ORDER BY schema_name <> 'main', schema_name, is_view, name""",
+               ORDER BY is_view, name""",
             (self._catalog,),
         )
+        found = [(str(name), bool(is_view), str(schema)) for name, is_view, schema in listed]
         taken = {name: ".".join(BUILT_IN) for name in self._built_in()}  # the schema whose table has a name
         by_schema: dict[str, list[TableInfo]] = {}
-        for name, is_view, schema in ((str(name), bool(is_view), str(schema)) for name, is_view, schema in listed):
+        for name, is_view, schema in sorted(found, key=lambda one: precedence(one[2])):
             if (first := taken.setdefault(folded(name), schema)) != schema:
                 self.problems.append(
                     f"{schema}.{name}: {first}.{name} has the name already; left out, rename one of them"

@@ -51,6 +51,13 @@ _WORD = re.compile(r"\w+", re.ASCII)  # as long as a name of SQLite's that is AS
 
 TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 BUILT_IN = ("system", MAIN)  # database and schema of DuckDB's own functions
+# What a schema is called, or its name ends or begins with, that holds what people ask about, what leads to it, and what
+# was loaded; of each table a pipeline may keep all three.
+_LAYERS = (
+    re.compile(r"(?:.*_)?(?:gold|marts?|presentation|reporting|analytics)(?:_.*)?"),
+    re.compile(r"(?:.*_)?(?:silver|staging|stg|intermediate|conformed)(?:_.*)?"),
+    re.compile(r"(?:.*_)?(?:bronze|raw|landing|sources?|src|backup|archive)(?:_.*)?"),
+)
 
 
 def with_sides(path: Path, layout: Layout) -> list[Path]:
@@ -240,18 +247,26 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str) -> list[str]:
-    """The schemas of a DuckDB file that is attached, `main` first.
+    """The schemas of a DuckDB file that is attached, in the order of `precedence`.
 
     A function by its full name: what a file defines may go by the same one. Which schemas hold something is not asked,
     since DuckDB takes ten times as long to list tables.
     """
     found = connection.execute(
         """SELECT schema_name FROM system.main.duckdb_schemas()
-           WHERE NOT internal AND schema_name <> 'main' AND database_name = ?
-           ORDER BY schema_name""",
+           WHERE NOT internal AND schema_name <> 'main' AND database_name = ?""",
         [catalog],
     ).fetchall()
-    return [MAIN, *(str(schema) for (schema,) in found)]
+    return sorted([MAIN, *(str(schema) for (schema,) in found)], key=precedence)
+
+
+def precedence(schema: str) -> tuple[int, str]:
+    """The less, the sooner a bare name means the table of this schema: `main` comes first, then what a pipeline makes
+    for people (`gold`, `marts`), then schemas that say nothing, then what leads there and at last what was loaded.
+    """
+    name = schema.lower()
+    final, between, loaded = (layer.fullmatch(name) is not None for layer in _LAYERS)
+    return (0 if schema == MAIN else 1 if final else 4 if loaded else 3 if between else 2), schema
 
 
 def look_in_all_schemas(connection: duckdb.DuckDBPyConnection, catalog: str, *, own_first: bool) -> None:

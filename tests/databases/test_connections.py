@@ -23,7 +23,7 @@ from agro_data.databases.connections import (
     open_database,
 )
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.opening import open_duckdb
+from agro_data.databases.opening import open_duckdb, precedence
 from agro_data.databases.sandbox import Sandbox
 
 pytestmark = pytest.mark.ci
@@ -381,6 +381,24 @@ def test_tables_of_all_schemas_are_called_by_their_bare_names(tmp_path: Path) ->
         # raw.T is not the t that is read, so the key to it leads nowhere
         assert [(key.columns, key.ref_table) for key in seen["child"].foreign_keys] == [(("c",), "own")]
         assert connection.execute("SELECT a, b, total FROM t, u, v") == [(1, 2, 3)]
+
+
+def test_what_a_pipeline_makes_for_people_comes_before_what_it_loaded(tmp_path: Path) -> None:
+    schemas = ("bronze", "other", "silver", "gold", "dev_marts", "raw_crm")
+    each = (f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.orders AS SELECT '{schema}' AS a" for schema in schemas)
+    path = duckdb_file(tmp_path / "x.duckdb", "; ".join([*each, "CREATE TABLE silver.days AS SELECT 1 AS d"]))
+    expected = ["dev_marts", "gold", "other", "silver", "bronze", "raw_crm"]
+    assert sorted(schemas, key=precedence) == expected
+    with open_database(found(path)) as connection:
+        assert {name: table.namespace for name, table in tables(connection).items()} == {
+            "orders": "dev_marts",
+            "days": "silver",
+        }
+        assert [problem.split(":")[0] for problem in connection.problems] == [f"{s}.orders" for s in expected[1:]]
+        assert connection.execute("SELECT a FROM orders") == [("dev_marts",)]
+    with Sandbox(workers=1) as sandbox:
+        [seen] = sandbox.run(found(path), ["SELECT a FROM orders"], want="rows")
+    assert seen.rows == (("dev_marts",),)
 
 
 def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
