@@ -345,11 +345,10 @@ class DuckdbConnection:
         found = [(str(name), bool(is_view), str(schema)) for name, is_view, schema in listed]
         taken = {name: ".".join(BUILT_IN) for name in self._built_in()}  # the schema whose table has a name
         by_schema: dict[str, list[TableInfo]] = {}
+        shadowed: dict[tuple[str, str], list[str]] = {}
         for name, is_view, schema in sorted(found, key=lambda one: precedence(one[2])):
             if (first := taken.setdefault(folded(name), schema)) != schema:
-                self.problems.append(
-                    f"{schema}.{name}: {first}.{name} has the name already; left out, rename one of them"
-                )
+                shadowed.setdefault((schema, first), []).append(name)
                 continue
             try:
                 table = self._table(schema, name, is_view and name not in self._files)
@@ -358,6 +357,7 @@ class DuckdbConnection:
                 raise
             except DatabaseError as error:
                 self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
+        self.problems += [_shadowed(*place, names) for place, names in shadowed.items()]
         tables: list[TableInfo] = []
         for each in by_schema.values():  # a key refers to a table of its own schema
             spelled = {folded(table.name): table for table in each}
@@ -434,6 +434,14 @@ class DuckdbConnection:
             () if is_view else checks(statement, "duckdb"),
             namespace="" if folded(schema) in TAKEN else schema,
         )
+
+
+def _shadowed(schema: str, first: str, names: Sequence[str]) -> str:
+    """Why tables of a schema are not read."""
+    if len(names) == 1:
+        return f"{schema}.{names[0]}: {first}.{names[0]} has the name already; left out, rename one of them"
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{schema}: {', '.join(names[:3])}{more} have the names of tables in {first}; left out"
 
 
 def _spelled_keys(keys: Sequence[ForeignKeyInfo], tables: Mapping[str, TableInfo]) -> tuple[ForeignKeyInfo, ...]:

@@ -385,16 +385,22 @@ def test_tables_of_all_schemas_are_called_by_their_bare_names(tmp_path: Path) ->
 
 def test_what_a_pipeline_makes_for_people_comes_before_what_it_loaded(tmp_path: Path) -> None:
     schemas = ("bronze", "other", "silver", "gold", "dev_marts", "raw_crm")
+    more = (f"CREATE TABLE {schema}.t{n}(a INT)" for schema in ("bronze", "gold") for n in range(3))
     each = (f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.orders AS SELECT '{schema}' AS a" for schema in schemas)
-    path = duckdb_file(tmp_path / "x.duckdb", "; ".join([*each, "CREATE TABLE silver.days AS SELECT 1 AS d"]))
+    path = duckdb_file(tmp_path / "x.duckdb", "; ".join([*each, "CREATE TABLE silver.days AS SELECT 1 AS d", *more]))
     expected = ["dev_marts", "gold", "other", "silver", "bronze", "raw_crm"]
     assert sorted(schemas, key=precedence) == expected
     with open_database(found(path)) as connection:
         assert {name: table.namespace for name, table in tables(connection).items()} == {
             "orders": "dev_marts",
             "days": "silver",
+            **dict.fromkeys(("t0", "t1", "t2"), "gold"),
         }
-        assert [problem.split(":")[0] for problem in connection.problems] == [f"{s}.orders" for s in expected[1:]]
+        alone = [
+            f"{s}.orders: dev_marts.orders has the name already; left out, rename one of them" for s in expected[1:]
+        ]
+        together = "bronze: t0, t1, t2 have the names of tables in gold; left out"
+        assert sorted(connection.problems) == sorted([*alone, together])
         assert connection.execute("SELECT a FROM orders") == [("dev_marts",)]
     with Sandbox(workers=1) as sandbox:
         [seen] = sandbox.run(found(path), ["SELECT a FROM orders"], want="rows")
