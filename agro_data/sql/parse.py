@@ -108,12 +108,10 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
             raise SqlRefused("not_select", f"{kind.__name__}: {reason}")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
-    if any(
-        not isinstance(side, exp.Query)
-        for one in tree.find_all(exp.SetOperation)
-        for side in (one.this, one.expression)
-    ):
-        raise SqlRefused("syntax", "a set operation has a side that is no query")
+    if any(issubclass(kind, exp.SetOperation) for kind in kinds):
+        sides = (side for one in tree.find_all(exp.SetOperation) for side in (one.this, one.expression))
+        if not all(isinstance(side, exp.Query) for side in sides):
+            raise SqlRefused("syntax", "a set operation has a side that is no query")
     if exp.CTE in kinds and any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
         raise SqlRefused("syntax", "a WITH names something that is no query")
     if exp.Subquery in kinds:

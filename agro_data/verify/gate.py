@@ -73,6 +73,7 @@ def check_statement(sql: str, dialect: Dialect, schema: Schema) -> Gate:
             reason, detail = names.problems[0]
         if not reason and any(not is_list(node.this, names, schema) for node in tree.find_all(exp.Explode)):
             reason, detail = "forbidden_function", _NO_LIST
+        # What `resolve` did not come by was not looked at.
         if not reason and len(names.scopes) != sum(1 for _ in tree.find_all(exp.Select)):
             reason, detail = "syntax", "a SELECT stands where none can"
     except Exception as error:  # one odd statement stops nobody: what cannot be followed is not let through
