@@ -38,7 +38,7 @@ from agro_data.terminal import (
     tell,
 )
 from agro_data.verbs.audit import audit_command
-from agro_data.verbs.choosing import chosen_version, whole
+from agro_data.verbs.choosing import chosen_version, version_with, whole
 from agro_data.verbs.doctor import doctor_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
@@ -243,7 +243,7 @@ data.add_command(versions_group)
 
 @data.command(name="explain", cls=Verb)
 @click.argument("example_id")
-@click.option("--version", "version_path", type=A_PATH, help="A version's folder.  [default: the latest under --out]")
+@click.option("--version", "version_path", type=A_PATH, help="Its folder.  [default: the newest under --out with it]")
 @out_folder
 @corpus_name
 @as_json
@@ -254,7 +254,7 @@ def explain_command(example_id: str, version_path: Path | None, out: Path, name:
     Example:
       agro explain 3f2a9c0d
     """
-    version = open_version(version_path) if version_path else chosen_version(None, out, name)
+    version = open_version(version_path) if version_path else version_with(example_id, out, name)
     with whole(version):
         text = explain(version, example_id, width=min(screen.width, 100) if screen.is_terminal else 100)
     print_json({"example_id": example_id, "explanation": text}) if as_json else put(text)

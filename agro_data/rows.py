@@ -80,7 +80,7 @@ def read_rows(path: Path) -> list[Item]:
     """
     suffix = path.suffix.lower()
     if not path.is_file():
-        raise UnreadableInput(f"{path}: no such file")
+        raise UnreadableInput(f"{path}: {'is a folder, a file was expected' if path.is_dir() else 'no such file'}")
     if not is_utf8(path.name):  # no file of results could name the place of a row
         raise UnreadableInput(f"{path}: its name is not UTF-8; rename it")
     if suffix not in SUFFIXES + LINES:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import polars as pl
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
@@ -38,6 +39,20 @@ def chosen_version(said: str | None, root: Path, name: str | None = None) -> Ver
         if (root / corpus / said / "manifest.json").exists():
             return open_version(root / corpus / said)
     raise ConfigError(f"{root}: no version {said}; `agro versions {root}` lists them")
+
+
+def version_with(example_id: str, root: Path, name: str | None = None) -> Version:
+    """The newest version below `root`, or of corpus `name`, that has an example whose id begins so; the newest of all
+    where none has. Raises `ConfigError` when there is no corpus.
+    """
+    first = chosen_version(None, root, name)
+    every = [path for corpus in corpora(root, name) for path in list_versions(root, corpus)]
+    for path in [first.path, *sorted(every, key=lambda path: path.stat().st_mtime, reverse=True)]:
+        with suppress(PolarsError, NoVersion, OSError):  # a damaged one has not what is looked for
+            version = open_version(path)
+            if version.examples().filter(pl.col("example_id").str.starts_with(example_id)).limit(1).collect().height:
+                return version
+    return first
 
 
 def corpora(root: Path, name: str | None) -> list[str]:

@@ -173,6 +173,19 @@ def test_the_first_digits_of_an_id_are_enough(place: Path) -> None:
     assert example_id in explained.stdout
 
 
+def test_an_example_of_another_corpus_is_found(place: Path, tmp_path: Path) -> None:
+    for corpus in ("s", "newer"):
+        shutil.copytree(place / "out" / "s", tmp_path / corpus)
+    (file,) = (tmp_path / "newer").glob("v*/data/train-*.parquet")
+    rows = pl.read_parquet(file)
+    rows[1:].write_parquet(file)
+    os.utime(file.parents[1])
+    gone = rows["example_id"][0]
+    explained = agro("explain", gone, "--out", ".", cwd=tmp_path)
+    assert f"Example {gone} of s v0001-" in explained.stdout, explained.stderr
+    assert "no example" in agro("explain", gone, "--out", ".", "--name", "newer", cwd=tmp_path).stderr
+
+
 @pytest.mark.slow
 def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()

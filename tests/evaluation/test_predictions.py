@@ -14,6 +14,11 @@ from agro_data.evaluation.loaded import LoadedPredictions
 from agro_data.rows import UnreadableInput
 
 
+def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="is a folder, a file was expected"):
+        load_predictions(tmp_path)
+
+
 def test_predictions_with_their_gold(tmp_path: Path) -> None:
     row = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": "SELECT 2"}
     several = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": ["SELECT 2", "", "SELECT 3"]}
