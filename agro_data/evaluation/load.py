@@ -5,6 +5,7 @@ A row that lacks what it needs is recorded with its place, and the others go on.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -218,6 +219,7 @@ def _looked_for(folder: Path) -> tuple[list[Path], list[str]]:
         return [folder], []
     data = folder / "data"
     if any(data.glob("*.parquet")):
+        _check_complete(folder)
         return sorted(data.glob("*.parquet")), []
     there = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
     known = [folder / name for name in (*_NAMED, *_BIRD_MINI) if (folder / name).is_file()]
@@ -231,6 +233,18 @@ def _looked_for(folder: Path) -> tuple[list[Path], list[str]]:
     files = [file for file in pairs if file.name != AUDIT_REPORT] or _without_originals(lines) or pairs
     report = [file for file in pairs if file.name == AUDIT_REPORT and file not in files]
     return files, [f"{file.name}: passed over as an audit's report; give the file itself to read it" for file in report]
+
+
+def _check_complete(version: Path) -> None:
+    """Raise `UnreadableInput` where a file of rows is gone that the manifest of a corpus version names: fewer rows
+    would be taken for all."""
+    try:
+        named = json.loads((version / "manifest.json").read_text(encoding="utf-8"))["files"]
+        gone = [name for name in named if name.startswith("data/") and not (version / name).is_file()]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none of ours
+        return
+    if gone:
+        raise UnreadableInput(f"{version}: damaged: {gone[0]} is missing; copy it anew, or give one of its files")
 
 
 def _western(files: Iterable[Path]) -> list[str]:

@@ -216,6 +216,20 @@ def test_nothing_in_a_file_is_said(tmp_path: Path, content: str) -> None:
         load_pairs(file)
 
 
+def test_a_version_without_one_of_its_files_is_no_smaller_version(tmp_path: Path) -> None:
+    names = ["train-00000-of-00001.parquet", "test-00000-of-00001.parquet"]
+    (tmp_path / "data").mkdir()
+    for name in names:
+        write(tmp_path / "data" / name, ROWS)
+    for manifest in ({"files": {f"data/{name}": {} for name in names}}, {"files": 3}, [], {}):
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        assert len(load_pairs(tmp_path).pairs) == 2 * len(ROWS)
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": [f"data/{name}" for name in names]}), encoding="utf-8")
+    (tmp_path / "data" / names[1]).unlink()
+    with pytest.raises(UnreadableInput, match=rf"damaged: data/{names[1]} is missing"):
+        load_pairs(tmp_path)
+
+
 def test_all_lists_of_an_object_are_read_in_order(tmp_path: Path) -> None:
     file = tmp_path / "splits.json"
     file.write_text(json.dumps({"train": ROWS[1:], "version": [1], "dev": ROWS[:1]}), encoding="utf-8")
