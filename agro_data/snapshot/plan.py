@@ -8,7 +8,9 @@ from itertools import chain, count
 
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.health import some
+from agro_data.databases.opening import precedence
 from agro_data.databases.quoting import folded, quoted
+from agro_data.databases.types import MAIN
 from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.checks import conditions
 from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept, nested
@@ -75,7 +77,7 @@ def chosen_tables(
     own = {folded(table.name) for table in wanted.values()}
     foreign: list[str] = []
     left_out = 0
-    for place, table in wanted.items():
+    for place, table in sorted(wanted.items(), key=lambda one: (_precedence(one[1]), one[0])):
         if table.kind == "view" and not (views or only):
             left_out += 1
         elif table.kind == "foreign table" and not only:  # which may be anything, as a file of the server's machine
@@ -94,7 +96,12 @@ def chosen_tables(
         made.notes.append(f"views left out: {left_out}; --views copies what they give, as tables")
     if foreign:
         made.notes.append(f"foreign tables left out: {some(foreign)}; --only copies what they give, as tables")
-    return found
+    return dict(sorted(found.items()))
+
+
+def _precedence(table: Table) -> tuple[int, str]:
+    """The less, the sooner the table keeps its name where another has it, too: as in a DuckDB file."""
+    return precedence(MAIN if table.schema == "public" else table.schema)
 
 
 def _by_name(table: Table, taken: Set[str], own: Set[str]) -> Table:

@@ -199,6 +199,21 @@ def test_tables_of_one_name_are_all_kept(url: str, tmp_path: Path) -> None:
     assert {"from": "bought.item", "to": "further_item_2.id"} in said["joins"]
 
 
+def test_what_a_pipeline_makes_for_people_keeps_its_name(url: str, tmp_path: Path) -> None:
+    layers = ("bronze", "gold", "silver")
+    with psycopg.connect(url) as connection:
+        for layer in layers:
+            connection.execute(f"CREATE SCHEMA {layer}; CREATE TABLE {layer}.delivery AS SELECT '{layer}' AS layer")
+        connection.commit()
+        try:
+            made = take_snapshot(url, tmp_path / "layers.duckdb", schemas=layers)
+        finally:
+            connection.execute("DROP SCHEMA bronze, gold, silver CASCADE")
+    names = {"bronze": "bronze_delivery", "gold": "delivery", "silver": "silver_delivery"}
+    for layer, name in names.items():
+        assert rows(made.path, f"SELECT layer FROM {layer}.{name}") == [(layer,)]
+
+
 def test_a_file_that_cannot_be_written_is_said(url: str, tmp_path: Path) -> None:
     limited = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2**15, 2**15)); "
