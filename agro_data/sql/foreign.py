@@ -7,7 +7,7 @@ becomes a blank: `'?'` where a column is compared, a number elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Set
 
 import sqlglot
 from sqlglot import exp
@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
+from agro_data.sql.today import COMPARED, by_columns, moments, sides
 from agro_data.sql.walks import call_bare
 
 BLANK = "?"
@@ -25,10 +26,7 @@ ROWS = 3  # for one that bounds rows
 _KEPT = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/"""
 _MARKS = r"""%\(\w+\)s|%s\b|\$\w+|\?\d+|(?<![:\w'"\])]):\w+|(?<![@\w])@\w+"""
 _PARAMETER = re.compile(f"(?P<kept>{_KEPT})|{_MARKS}", re.DOTALL)  # as psycopg, PostgreSQL, SQLite, Oracle, T-SQL do
-_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Like, exp.ILike, exp.Between, exp.In)
 _ROUND_VALUES = (exp.Paren, exp.Cast, exp.Neg, exp.Tuple)
-_NOW = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.Localtimestamp)
-_NOW_NAMES = frozenset({"now", "today", "getdate", "getutcdate", "sysdate", "sysdatetime", "systimestamp"})
 _OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
 
 
@@ -47,8 +45,9 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
         raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
     marked = _PARAMETER.sub(lambda found: found["kept"] or f"'{_MARK}'", sql)
     tree = _parsed(marked, read)
+    about_today = by_columns(tree)
     unknown, dotted = _unknown(tree), {folded(table.name) for table in tree.find_all(exp.Table) if table.db}
-    if not (unknown or dotted) and read == write:
+    if not (about_today or unknown or dotted) and read == write:
         return sql
     for node in unknown:
         _blank(node)
@@ -74,32 +73,15 @@ def _parsed(sql: str, read: str) -> exp.Query:
 
 
 def _unknown(tree: exp.Query) -> list[exp.Expr]:
-    """Parameters, and what is compared that has to do with the time now and with no column."""
-    moments = [
-        side
-        for node in tree.find_all(*_COMPARED)
-        for side in _sides(node)
-        if any(map(_is_now, side.walk())) and side.find(exp.Column, exp.Query) is None
-    ]
-    inside = {id(node) for side in moments for node in side.walk()}
+    """Moments that are compared, and parameters."""
+    about_now = moments(tree)
+    inside = {id(node) for side in about_now for node in side.walk()}
     parameters = [node for node in tree.find_all(exp.Literal, exp.Placeholder) if _is_parameter(node)]
-    return moments + [node for node in parameters if id(node) not in inside]
+    return about_now + [node for node in parameters if id(node) not in inside]
 
 
 def _is_parameter(node: exp.Expr) -> bool:
     return isinstance(node, exp.Placeholder) or (node.name == _MARK and bool(node.args.get("is_string")))
-
-
-def _sides(node: exp.Expr) -> Iterator[exp.Expr]:
-    for name in ("this", "expression", "low", "high"):
-        if isinstance(side := node.args.get(name), exp.Expr):
-            yield side
-
-
-def _is_now(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Literal):
-        return node.is_string and node.name.lower() == "now"
-    return isinstance(node, _NOW) or (isinstance(node, exp.Anonymous) and node.name.lower() in _NOW_NAMES)
 
 
 def _blank(node: exp.Expr) -> None:
@@ -112,8 +94,8 @@ def _blank(node: exp.Expr) -> None:
         around.parent.replace(exp.In(this=around.parent.this, expressions=[exp.Literal.string(BLANK)]))
     elif isinstance(around, exp.Limit | exp.Offset | exp.Fetch):
         node.replace(exp.Literal.number(ROWS))
-    elif isinstance(around, _COMPARED) and any(
-        isinstance(_inmost(side), _OF_COLUMNS) for side in _sides(around) if side is not whole
+    elif isinstance(around, COMPARED) and any(
+        isinstance(_inmost(side), _OF_COLUMNS) for side in sides(around) if side is not whole
     ):
         node.replace(exp.Literal.string(f"%{BLANK}%" if isinstance(around, exp.Like | exp.ILike) else BLANK))
     else:

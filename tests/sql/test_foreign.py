@@ -52,6 +52,34 @@ def test_what_is_asked_stays(sql: str, expected: str) -> None:
     assert as_ours(sql, "postgres", "duckdb") == expected
 
 
+@pytest.mark.parametrize(
+    ("read", "condition", "expected"),
+    [
+        ("postgres", "now() - d < interval '7 days'", "d > '?'"),
+        ("postgres", "d + interval '30 days' > now()", "d > '?'"),
+        ("postgres", "age(now(), d) > interval '1 year'", "d < '?'"),
+        ("postgres", "current_date - d::date between 0 and 7", "d >= '?'"),
+        ("postgres", "date_trunc('month', d) = date_trunc('month', now())", "STRFTIME(d, '%Y-%m') = '?'"),
+        ("postgres", "date_trunc('month', d) >= date_trunc('month', now()) - interval '6 months'", "d >= '?'"),
+        ("postgres", "date_trunc('week', d) = date_trunc('week', now())", "d >= '?'"),
+        ("mysql", "DATEDIFF(NOW(), d) < 30", "d > '?'"),
+        ("mysql", "DATEDIFF(d, NOW()) < 30", "d < '?'"),
+        ("snowflake", "30 > DATEDIFF('day', d, CURRENT_TIMESTAMP())", "d > '?'"),
+        ("tsql", "DATEDIFF(day, d, GETDATE()) <= 30", "d >= '?'"),
+        ("bigquery", "DATE_TRUNC(d, YEAR) = DATE_TRUNC(CURRENT_DATE(), YEAR)", "STRFTIME(d, '%Y') = '?'"),
+        ("bigquery", "TIMESTAMP_DIFF(CURRENT_TIMESTAMP(), d, HOUR) = 24", "d = '?'"),
+        ("sqlite", "julianday('now') - julianday(d) < 30", "d > '?'"),
+        ("duckdb", "date_diff('day', d, current_date) <> 30", "d <> '?'"),
+        ("duckdb", "date_diff('day', d, e) < 30", "date_diff('day', d, e) < 30"),
+        ("duckdb", "d - 1 < (SELECT MAX(d) FROM t)", "d - 1 < (SELECT MAX(d) FROM t)"),
+        ("duckdb", "MAX(d) + INTERVAL 1 DAY > now()", "MAX(d) + INTERVAL '1' DAY > 1"),
+    ],
+)
+def test_how_long_ago_it_is_becomes_a_moment(read: str, condition: str, expected: str) -> None:
+    found = as_ours(f"SELECT a FROM t WHERE {condition}", read, "duckdb")
+    assert found == f"SELECT a FROM t WHERE {expected}"
+
+
 @pytest.mark.parametrize("text", ["$1 %s ? :a", "now", "it''s $$", "-- $1"])
 def test_texts_are_no_parameters(text: str) -> None:
     sql = f"SELECT a, '{text}'   AS  b FROM t -- of $1"
