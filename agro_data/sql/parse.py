@@ -207,7 +207,7 @@ def _check_calls(tree: exp.Query) -> None:
     for node in tree.find_all(exp.Func):
         ordered, distinct = (node.this if isinstance(node.this, kind) else None for kind in (exp.Order, exp.Distinct))
         nothing = (ordered and ordered.this is None) or (distinct and not distinct.expressions)
-        if nothing or node.error_messages():
+        if nothing or any(needed and node.args.get(name) in (None, []) for name, needed in node.arg_types.items()):
             raise SqlRefused("syntax", f"{node.sql_name()} is given nothing")
 
 
