@@ -10,9 +10,19 @@ from pathlib import Path
 import duckdb
 
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import Connection, TableInfo
 from agro_data.databases.types import Database, Layout
 
 ROWS = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (3, 'z')"
+
+SHOP = """
+CREATE TABLE customer(id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
+CREATE TABLE sale(id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id));
+CREATE TABLE line(sale_id INTEGER, number INTEGER, PRIMARY KEY (sale_id, number),
+                  FOREIGN KEY (sale_id) REFERENCES sale(id));
+CREATE VIEW buyer AS SELECT email FROM customer;
+"""
+ONE = "INSERT INTO customer VALUES (1, 'a@b.c');"
 
 
 def sqlite_file(path: Path, script: str = ROWS) -> Path:
@@ -63,3 +73,8 @@ def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
+
+
+def tables(connection: Connection) -> dict[str, TableInfo]:
+    """What a connection lists, by name."""
+    return {table.name: table for table in connection.objects()}

@@ -1,0 +1,119 @@
+"""A folder of Parquet and CSV files as a database."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from database_files import csv_file, found, parquet_file, tables
+
+from agro_data.databases import apart
+from agro_data.databases.connections import open_database
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.opening import open_duckdb
+
+pytestmark = pytest.mark.ci
+
+
+def test_a_folder_of_files_is_a_database(tmp_path: Path) -> None:
+    csv_file(tmp_path / "shop" / "it's.csv")
+    parquet_file(tmp_path / "shop" / "customers.parquet", "SELECT range AS id FROM range(3)")
+    with open_database(found(tmp_path / "shop")) as connection:
+        shop = tables(connection)
+        assert {name: table.is_view for name, table in shop.items()} == {"customers": False, "it's": False}
+        assert connection.dialect == "duckdb"
+        assert connection.execute("""SELECT count(*) FROM "it's" """) == [(3,)]
+        assert connection.execute("SELECT sum(id) FROM customers") == [(3,)]
+
+
+def test_each_file_is_read_by_itself_wherever_it_lies(tmp_path: Path) -> None:
+    """Names that are patterns to DuckDB, a suffix in capitals, a folder that looks like a partition."""
+    shop = csv_file(tmp_path / "year=2024" / "a 1.csv", "x\n1\n2\n").parent
+    csv_file(shop / "a [1].csv", "x\n3\n")
+    csv_file(shop / "a*1.csv", "x\n4\n")
+    parquet_file(shop / "P.parquet").rename(shop / "P.PARQUET")
+    parquet_file(shop / "q.parquet").rename(shop / "q?[1].parquet")
+    with open_database(found(shop)) as connection:
+        seen = {name: [column.name for column in table.columns] for name, table in tables(connection).items()}
+        assert seen == {"a 1": ["x"], "a [1]": ["x"], "a*1": ["x"], "P": ["a", "b"], "q?[1]": ["a", "b"]}
+        assert [connection.execute(f'SELECT x FROM "{name}"') for name in ("a 1", "a [1]", "a*1")] == [
+            [(1,), (2,)],
+            [(3,)],
+            [(4,)],
+        ]
+        assert connection.problems == []
+
+
+def load_at_most(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where databases are opened."""
+    command = f"from agro_data.databases import apart, file_tables; file_tables.CSV_LOADED = {size}; apart.main()"
+    monkeypatch.setattr(apart, "COMMAND", command)
+    monkeypatch.setattr(apart, "_waiting", [])
+
+
+def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_at_most(4, monkeypatch)
+    csv_file(tmp_path / "shop" / "t.csv")
+    csv_file(tmp_path / "other.txt", "secret\n1\n")
+    with open_database(found(tmp_path / "shop")) as connection:
+        (table,) = connection.objects()
+        assert not table.is_view
+        assert connection.execute("SELECT sum(a) FROM t") == [(6,)]
+        with pytest.raises(DatabaseError):
+            connection.execute(f"SELECT * FROM read_csv('{tmp_path}/other.txt')")
+
+
+def kinds(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Which tables of a folder are loaded, and which are views over the files."""
+    connection, problems, _ = open_duckdb(folder, "files", settings)
+    with closing(connection):
+        assert problems == []
+        return dict(connection.execute("SELECT table_name, table_type FROM information_schema.tables").fetchall())
+
+
+def test_csv_files_are_loaded_as_long_as_all_are_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed ones by what they are unpacked."""
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 3000)
+    for name in "cab":
+        csv_file(tmp_path / f"{name}.csv", "x\n" + "1\n" * 600)
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 5000))
+    loaded, viewed = "BASE TABLE", "VIEW"
+    assert kinds(tmp_path, {}) == {"a": viewed, "b": viewed, "c": viewed, "packed": viewed}  # the smallest file first
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 12_500)
+    assert kinds(tmp_path, {}) == {"a": loaded, "b": loaded, "c": viewed, "packed": loaded}
+
+
+def test_a_csv_for_which_memory_is_short_is_a_view(tmp_path: Path) -> None:
+    csv_file(tmp_path / "t.csv", "a,b\n" + "".join(f"{i},{i * 7919 % 1_000_003}\n" for i in range(400_000)))
+    assert kinds(tmp_path, {"memory_limit": "8MiB"}) == {"t": "VIEW"}
+    assert kinds(tmp_path, {"memory_limit": "1GiB"}) == {"t": "BASE TABLE"}
+
+
+def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "t.csv").parent
+    parquet_file(shop / "T.parquet")
+    (shop / "noise.parquet").write_bytes(b"noise")
+    (shop / "latin.csv").write_bytes("a,b\n1,é\n".encode("latin-1") * 2000)
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["T"]
+        assert connection.problems == []
+        assert sorted(reason.split(":")[0] for reason in connection.unread) == [
+            "latin.csv",
+            "noise.parquet",
+            "t.csv",
+        ]
+
+
+@pytest.mark.parametrize("loaded", [2**20, 0])
+def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
+    loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_at_most(loaded, monkeypatch)
+    shop = csv_file(tmp_path / "shop" / "ragged.csv", "id,name\n1,a\n2,b,c\n3,d\n").parent
+    csv_file(shop / "good.csv", "remark\nfair, or so\nbad\n")
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["good"]
+        (problem,) = connection.unread
+        assert problem.startswith("ragged.csv: would be one column with ',' in its name")
