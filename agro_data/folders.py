@@ -1,11 +1,13 @@
-"""Folders to write in: whether they can be written, and what stands in for a cache that cannot."""
+"""Folders: whether they can be written, what stands in for a cache that cannot, and what a version's has lost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import fnmatch
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from agro_data.databases.scratch import ScratchFolder
 
@@ -40,3 +42,11 @@ def kept_in(cache: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
         return
     with ScratchFolder("cache") as scratch:
         yield Path(scratch), (said,)
+
+
+def files_gone(folder: Path, manifest: Mapping[str, Any], pattern: str) -> list[str]:
+    """The files like `pattern` that the manifest of a version names and its folder has not: the others must not be
+    taken for the whole."""
+    listed = manifest.get("files")
+    named = fnmatch.filter(listed if isinstance(listed, Mapping) else (), pattern)
+    return sorted(name for name in named if not (folder / name).is_file())

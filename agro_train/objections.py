@@ -47,11 +47,10 @@ def objections(answers: Sequence[Answered], sandbox: Sandbox) -> list[tuple[Find
     found: list[tuple[Finding, ...]] = [()] * len(answers)
     for database, profile, places in alike.values():
         checked = check_pairs(database, profile, [answers[place].pair for place in places], sandbox)
-        for number, (place, findings) in enumerate(zip(places, checked.findings, strict=True)):
-            fault = checked.faults.get(number)
-            found[place] = (
-                findings if fault is None else (Finding("unexamined", f"It could not be examined: {fault}."),)
-            )
+        for place, findings in zip(places, checked.findings, strict=True):
+            found[place] = findings
+        for number, fault in checked.faults.items():
+            found[places[number]] = (Finding("unexamined", f"It could not be examined: {fault}."),)
     return found
 
 

@@ -35,6 +35,7 @@ from agro_data.evaluation.fields import (
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
+from agro_data.folders import files_gone
 from agro_data.rows import (
     BIRD_MARK,
     LINES,
@@ -236,14 +237,12 @@ def _looked_for(folder: Path) -> tuple[list[Path], list[str]]:
 
 
 def _check_complete(version: Path) -> None:
-    """Raise `UnreadableInput` where a file of rows is gone that the manifest of a corpus version names: fewer rows
-    would be taken for all."""
+    """Raise `UnreadableInput` where a corpus version has lost a file of its rows."""
     try:
-        named = json.loads((version / "manifest.json").read_text(encoding="utf-8"))["files"]
-        gone = [name for name in named if name.startswith("data/") and not (version / name).is_file()]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none of ours
+        manifest = json.loads((version / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # none of ours
         return
-    if gone:
+    if isinstance(manifest, dict) and (gone := files_gone(version, manifest, "data/*.parquet")):
         raise UnreadableInput(f"{version}: damaged: {gone[0]} is missing; copy it anew, or give one of its files")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ import polars as pl
 from agro_data.config import BuildConfig
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.errors import InWords
+from agro_data.folders import files_gone
 from agro_data.hashing import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
@@ -74,9 +74,7 @@ class Version:
         """
         pattern = f"data/{split or '*'}-*.parquet"
         files = sorted(self.path.glob(pattern))
-        listed = self.manifest.get("files")
-        there = {file.relative_to(self.path).as_posix() for file in files}
-        if gone := sorted(set(fnmatch.filter(listed if isinstance(listed, dict) else (), pattern)) - there):
+        if gone := files_gone(self.path, self.manifest, pattern):
             raise NoVersion(f"{self.path}: damaged: {gone[0]} is missing. Copy it anew, or {MEND}")
         if not files:
             present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))

@@ -47,7 +47,8 @@ def version_with(example_id: str, root: Path, name: str | None = None) -> Versio
     """
     first = chosen_version(None, root, name)
     every = [path for corpus in corpora(root, name) for path in list_versions(root, corpus)]
-    for path in [first.path, *sorted(every, key=lambda path: path.stat().st_mtime, reverse=True)]:
+    latest_first = sorted(every, key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in dict.fromkeys([first.path, *latest_first]):
         with suppress(PolarsError, NoVersion, OSError):  # a damaged one has not what is looked for
             version = open_version(path)
             if version.examples().filter(pl.col("example_id").str.starts_with(example_id)).limit(1).collect().height:

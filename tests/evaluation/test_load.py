@@ -224,7 +224,8 @@ def test_a_version_without_one_of_its_files_is_no_smaller_version(tmp_path: Path
     for manifest in ({"files": {f"data/{name}": {} for name in names}}, {"files": 3}, [], {}):
         (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         assert len(load_pairs(tmp_path).pairs) == 2 * len(ROWS)
-    (tmp_path / "manifest.json").write_text(json.dumps({"files": [f"data/{name}" for name in names]}), encoding="utf-8")
+    whole = {"files": {f"data/{name}": {} for name in names}}
+    (tmp_path / "manifest.json").write_text(json.dumps(whole), encoding="utf-8")
     (tmp_path / "data" / names[1]).unlink()
     with pytest.raises(UnreadableInput, match=rf"damaged: data/{names[1]} is missing"):
         load_pairs(tmp_path)
