@@ -15,6 +15,9 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 
 CONFIDENT = 0.8  # an inferred foreign key below this is not joined along
 _WRITTEN = re.compile(r"\b(?:updated?|modified|modification|inserted|loaded|ingested|synced|refreshed)\b")
+_PROSE = frozenset(
+    ("comment", "comments", "description", "descriptions", "details", "note", "notes", "remark", "remarks")
+)
 FEW = 60  # a text column of at most this many values can group rows
 Row = dict[str, Cell]
 
@@ -171,6 +174,7 @@ class Atlas:
             and c.distinct < rows
             and not self.is_reference(table, c.name)
             and not has_blanks(c)
+            and not is_prose(c)
             and c.kind != "blob"
             and (
                 c.role in ("category", "boolean")
@@ -245,6 +249,11 @@ def has_blanks(column: ColumnProfile) -> bool:
 def has_gaps(table: TableProfile, column: ColumnProfile) -> bool:
     """Whether some rows may lack the column: NULL, or a blank."""
     return not table.never_null(column.name) or has_blanks(column)
+
+
+def is_prose(column: ColumnProfile) -> bool:
+    """Whether the column tells of one row in words, by its name: few details that repeat are no kinds of things."""
+    return column.phrase.lower().rsplit(" ", 1)[-1] in _PROSE
 
 
 def is_number(column: ColumnProfile) -> bool:

@@ -146,6 +146,8 @@ class Maker:
         self.column = column
         self.profile = frame.profile(column)
         self.origin = (frame.table(column.source).name, column.name)
+        # Of what has a name of its own nobody asks for all but one.
+        self.names = column.name in (c.name for c in frame.atlas.labels(frame.table(column.source).name))
         self.here = here
         self.plain = plain
 
@@ -169,7 +171,7 @@ class Maker:
         groups = self.profile.role in ("category", "boolean", "text", "year")
         if others and groups and not self.plain:
             lot = self.scene.rng.random()
-            if lot < 0.08 and self.profile.distinct <= 30:
+            if lot < 0.08 and self.profile.distinct <= 30 and not self.names:
                 return Comparison("!=", self.column, self.value(self.scene.pick(others)))
             if lot < 0.22 and self.profile.distinct > 2:
                 chosen = sorted([here, self.scene.pick(others)], key=str)

@@ -45,7 +45,8 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     """Product of these factors, rounded to 4 digits.
 
     Columns shown: codes, long texts, flags and untyped columns are asked for less, and less again when alone; a column
-    that a condition holds to one value counts 0.4; each column beyond the second 0.75; columns of two lists count once.
+    that a condition holds to one value, or to one parent, counts 0.4; a key beside the column that it refers to 0.1;
+    each column beyond the second 0.75; columns of two lists count once.
     Columns tested: the same kinds, less still. Conditions of one SELECT: each beyond the first 0.85, beyond the second
     0.6 more. Joins: each beyond the first 0.9, beyond the second 0.8 more. Each query inside another beyond the first
     0.8. Windows, bands, shares and the like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key
@@ -72,13 +73,33 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
 def _of_shown(query: Query, tables: dict[str, TableProfile | None]) -> float:
     """What is shown, by the roles of the columns."""
     score = 0.75 ** max(0, len(query.select) - 2)
-    held = {t.left for t in conjuncts(query.where) if isinstance(t, Comparison) and t.operator == "="}
+    held = _held(query, tables)
+    shown = {output.expression for output in query.select}
     for output in query.select:
         column = _profile(output.expression, tables)
         if column is not None:
             score *= _SHOWN.get(column.role, 1.0) * (_ALONE.get(column.role, 1.0) if len(query.select) == 1 else 1.0)
             score *= 0.4 if output.expression in held else 1.0
-    return score
+    return score * 0.1 ** sum(pair <= shown for pair in _equal(query))
+
+
+def _held(query: Query, tables: dict[str, TableProfile | None]) -> set[Expression]:
+    """Columns of one value in the answer: a condition says which, or of which parent that it names they are the key."""
+    held = {t.left for t in conjuncts(query.where) if isinstance(t, Comparison) and t.operator == "="}
+    named = {c.source for c in held if isinstance(c, Column) and _names(c, tables[c.source])}
+    keys = (pair for pair in _equal(query) if any(isinstance(c, Column) and c.source in named for c in pair))
+    return held.union(*keys)
+
+
+def _names(column: Column, table: TableProfile | None) -> bool:
+    return table is not None and (table.label_columns == (column.name,) or table.column(column.name).unique)
+
+
+def _equal(query: Query) -> Iterator[frozenset[Expression]]:
+    """The pairs of columns that a join makes equal."""
+    for join in query.joins:
+        if join.direction in ("up", "down"):
+            yield from (frozenset((Column(join.left, a), Column(join.right, b))) for a, b in join.columns)
 
 
 def _of_tested(query: Query, tables: dict[str, TableProfile | None]) -> float:

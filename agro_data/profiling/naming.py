@@ -85,7 +85,7 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
     stated = {name: hint for name, hint in hints.items() if hint.noun or hint.phrases}
     plain = {name: replace(hint, noun="", plural="", phrases={}) for name, hint in stated.items()}
     usual = name_database(tables, {**hints, **plain}) if stated else {}
-    nouns = _distinct_nouns({name: _table_words(name, hints.get(name, Hints())) for name in tables})
+    nouns = _distinct_nouns(_compounds({name: _table_words(name, hints.get(name, Hints())) for name in tables}))
     every = {name: stem(words) for name, words in nouns.items()}
     result: dict[str, Names] = {}
     for name, columns in tables.items():
@@ -156,6 +156,18 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     return _participle_first(_verb_to_noun(core)) or bare, words or bare
 
 
+def _compounds(candidates: Mapping[str, tuple[list[str], list[str]]]) -> dict[str, tuple[list[str], list[str]]]:
+    """ "members of club" as "club members", "participants in events" as "event participants", for tables of these."""
+    nouns = {spell(noun_forms(core)[0]) for core, _ in candidates.values()}
+
+    def turned(core: list[str]) -> list[str]:
+        place = next((place for place, word in enumerate(core) if word in ("of", "in") and place), len(core) - 1)
+        last = noun_forms(core[place + 1 :])[0] if core[place + 1 :] else []
+        return [*last, *core[:place]] if spell(last) in nouns else core
+
+    return {name: (turned(core), words) for name, (core, words) in candidates.items()}
+
+
 def _participle_first(words: list[str]) -> list[str]:
     """ "documents mailed" as "mailed documents"."""
     movable = len(words) == 2 and words[1].endswith("ed") and is_participle(words[1])
@@ -209,7 +221,7 @@ def _column_words(
     expanded = expand(resolved, nouns) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
-    return _moment(_unit(_payment(_count_noun(_gender(_kind_first(expanded))))))
+    return _moment(_unit(_payment(_count_noun(_gender(_kind_first(_happened(expanded, table)))))))
 
 
 def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
@@ -238,10 +250,25 @@ def _within(short: str, long: str) -> bool:
 
 
 def _moment(words: list[str]) -> list[str]:
-    """ "created at" as "created time", "sent on" as "sent date": what ends in a preposition has no plural."""
-    nouns = {"at": "time", "on": "date"}
-    placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
+    """ "created at" as "created time", "sent on" as "sent date": what ends in a preposition has no plural.
+
+    So with "date contact from" and "date contact to", the contact's start and end date.
+    """
+    nouns = {"at": "time", "on": "date", "from": "start", "to": "end"}
+    if words[0] == "date" and words[-1] in ("from", "to") and len(words) > 1:
+        within = [word for word in words[1:-1] if word not in _TIGHT_PREPOSITIONS]
+        of = within[:-1] if within and is_participle(within[-1]) else within
+        return [*of, nouns[words[-1]], "date"]
+    placed = len(words) == 2 and words[1] in ("at", "on") and words[0] not in ("located", "based", "held")
     return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
+
+
+def _happened(words: list[str], table: list[str]) -> list[str]:
+    """ "date claim made" of a claim as "date made", "date became customer" as "joining date"."""
+    if words[:2] == ["date", "became"]:
+        return ["joining", "date"]
+    own = words[0] == "date" and len(words) > 2 and words[1:-1] == table[-len(words[1:-1]) :]
+    return ["date", words[-1]] if own and is_participle(words[-1]) else words
 
 
 def _kind_first(words: list[str]) -> list[str]:
@@ -276,6 +303,8 @@ def _unit(words: list[str]) -> list[str]:
         return [*words[:-2], "in", scale, "of", words[-1]] if words[-1] in _OTHER_UNITS else words
     if len(words) > 1 and words[-1] in ("million", "billion") and words[-2] != "in":
         return [*words[:-1], "in", words[-1] + "s"]
+    if words[-2:] == ["in", "percentage"]:
+        return [*words[:-1], "percent"]
     place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
     return [*words[:place], "in", *words[place:]] if place > 0 and _measured(words[place - 1], words[-1]) else words
 

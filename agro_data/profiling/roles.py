@@ -36,9 +36,9 @@ _CLASSIFYING = word_set(
 )
 _QUANTITY = word_set(
     "amount price cost salary total count quantity balance age weight height length width capacity population score "
-    "points rating revenue budget profit sales area distance duration speed temperature percentage share rate votes "
-    "attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude altitude "
-    "elevation units"
+    "points rating revenue budget profit sales area distance duration speed temperature percentage percent share rate "
+    "votes attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude "
+    "altitude elevation units"
 )
 _PARTS = {"hour": 24, "minute": 60, "second": 60, "day": 366, "weekday": 7, "week": 53, "month": 12, "quarter": 4}
 _TURNED = word_set("direction bearing angle heading azimuth")  # degrees: north is the mean of 350 and 10, not 180
@@ -61,7 +61,8 @@ _DATING = word_set("year founded built established founding creation created ope
 _UNITS = {
     ("dollars",): "dollars", ("usd",): "US dollars", ("euros",): "euros", ("pounds",): "pounds", ("eur",): "euros",
     ("gbp",): "pounds", ("cents",): "cents", ("cent",): "cents", ("mg",): "mg", ("ml",): "ml",
-    ("percentage",): "%", ("km",): "km", ("kg",): "kg", ("cm",): "cm", ("mm",): "mm", ("meters",): "m",
+    ("percentage",): "%", ("percent",): "%", ("km",): "km",
+    ("kg",): "kg", ("cm",): "cm", ("mm",): "mm", ("meters",): "m",
     ("metres",): "m", ("feet",): "feet", ("miles",): "miles", ("inches",): "inches", ("mph",): "mph",
     ("milliseconds",): "ms", ("seconds",): "s", ("minutes",): "minutes", ("hours",): "hours",
     ("latitude",): "degrees", ("longitude",): "degrees", ("kwh",): "kWh", ("billion",): "billion",

@@ -299,6 +299,13 @@ def is_participle(word: str) -> bool:
 
 
 @cache
+def present_participle(participle: str) -> str:
+    """ "recording" of "recorded", "selling" of "sold"; the word itself where it is of no verb."""
+    lemma = lemminflect.getLemma(participle, upos="VERB")
+    return str(lemminflect.getInflection(lemma[0], "VBG")[0]) if lemma else participle
+
+
+@cache
 def is_adjective(word: str) -> bool:
     """Whether `word` says how something is ("active", "hidden"), though it may be a noun as well."""
     done = not word.endswith(("s", "ing")) and lemminflect.getLemma(word, upos="VERB") not in ((), (word,))

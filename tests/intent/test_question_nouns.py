@@ -14,7 +14,7 @@ from profiles_by_hand import column
 from agro_data.databases.catalog import find_databases
 from agro_data.intent.atlas import is_kept_of_row
 from agro_data.intent.choose import adds_up
-from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions import STYLES, render_question, words
 from agro_data.intent.questions.equality import stated
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.tree import (
@@ -108,14 +108,49 @@ def test_what_is_asked_of_the_other_end_is_asked_of_it_alone(store: DatabaseProf
 
 
 def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: DatabaseProfile) -> None:
-    """Of all tracks of that name; and what is asked of the link itself is no playlist's."""
+    """Of all tracks of that name; and what is asked of the link itself is no playlist's, if that has such a column."""
     song = Comparison("=", Column("t", "name"), Value("Song 5", ("track", "name")))
     whole = Query((_LINK, _TRACK), (Output(_COUNT),), (_JOIN,), where=song)
     late = Comparison(">", Column("p", "last_update"), Value("2024-01-09", ("playlist_track", "last_update")))
     key = (Column("t", "track_id"),)
     own = Query((_LINK, _TRACK), (_NAME, Output(_COUNT)), (_JOIN,), where=late, group_by=key)
-    for query in (whole, own):
-        assert all("playlist track" in text for text in said(query, store))
+    assert all("playlist track" in text for text in said(whole, store))
+    assert all("playlist" in text and "playlist track" not in text for text in said(own, store))
+    playlist = store.table("playlist")
+    updated = replace(playlist, columns=(*playlist.columns, store.table("track").column("last_update")))
+    tables = tuple(updated if table is playlist else table for table in store.tables)
+    assert all("playlist track" in text for text in said(own, replace(store, tables=tables)))
+
+
+@pytest.mark.parametrize(
+    ("noun", "called"),
+    [
+        ("customer call", "call"),
+        ("lost customer call", "lost call"),
+        ("call of customer", "call of customer"),
+        ("customer to be called", "customer to be called"),
+        ("customer film", "customer film"),  # there are films
+        ("customer town", "customer town"),  # and a customer has a town
+        ("firm", "firm"),
+    ],
+)
+def test_what_a_customer_has_is_not_said_to_be_a_customers_again(
+    store: DatabaseProfile, noun: str, called: str
+) -> None:
+    customer, firm = store.table("customer"), store.table("firm")
+    customer = replace(customer, columns=(*customer.columns, replace(firm.column("town"), phrase="town")))
+    tables = tuple(
+        {"customer": customer, "firm": replace(firm, singular=noun, plural=words.plural(noun))}.get(one.name, one)
+        for one in store.tables
+    )
+    body = Query((Source("f", "firm"),), (Output(Value(1)),))
+    link = ((Column("c", "customer_id"), Column("f", "customer_id")),)
+    name = Output(Column("c", "name"))
+    query = Query((Source("c", "customer"),), (name,), where=Exists(body, link, negated=True))
+    nouns = rf" ({called}|{words.plural(called)})(\W|$)"
+    texts = said(query, replace(store, tables=tables))
+    assert all(re.search(nouns, text) for text in texts)
+    assert called == noun or not [text for text in texts if noun in text or words.plural(noun) in text]
 
 
 def test_a_person_is_called_by_the_part_they_play(store: DatabaseProfile) -> None:

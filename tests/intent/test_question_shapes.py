@@ -12,6 +12,7 @@ from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,
+    Between,
     Case,
     Column,
     Comparison,
@@ -328,6 +329,48 @@ def test_columns_are_named_in_the_order_of_the_answer() -> None:
                 render_question(Intent("music", "group", query, 7), PROFILE, style, s).text for s in range(9)
             }
     assert not said[0] & said[1]
+
+
+def texts(query: Query, profile: DatabaseProfile = PROFILE) -> set[str]:
+    intent = Intent("music", "list", query, 7)
+    return {render_question(intent, profile, style, seed).text for style in STYLES for seed in range(9)}
+
+
+def test_different_keys_are_the_things_that_they_lead_to() -> None:
+    """Not "how many different singer IDs do concerts have"."""
+    query = Query((C,), out(Aggregate("count", Column("t1", "singer_id"), distinct=True)))
+    assert all(re.search(r"singers (who )?have at least one concert", text) for text in texts(query))
+    wanted = r"singers (who )?have given at least one concert"
+    assert all(re.search(wanted, text) for text in texts(query, PLACED))
+    lost = replace(PROFILE, foreign_keys=(replace(PROFILE.foreign_keys[0], orphan_share=0.1),))
+    assert all("singer ids" in text.lower() for text in texts(query, lost))
+
+
+def test_different_values_of_parents_are_of_those_who_have_a_row() -> None:
+    query = Query((C, SINGER_UP), out(Column("t2", "country")), (UP,), distinct=True)
+    assert all("countries of singers who have concerts" in text for text in texts(query))
+    young = Comparison("<", Column("t2", "age"), Value(20, ("singer", "age")))
+    assert all("of the singers of concerts" in text for text in texts(replace(query, where=young)))
+
+
+def test_so_many_is_said_of_what_can_be_counted() -> None:
+    columns = (*SINGER.columns, column("songs", "integer", "measure", "songs", integral=True))
+    profile = replace(PROFILE, tables=(replace(SINGER, columns=columns), CONCERT))
+    query = Query((S,), out(COUNT), where=Between(Column("t1", "songs"), Value(3), Value(9)))
+    said = texts(query, profile)
+    assert all(re.search(r"3 to 9 songs|number of songs is (from 3 to 9|between 3 and 9)", text) for text in said)
+
+
+def test_who_have_none_are_counted_by_what_they_lack() -> None:
+    """Not "how many singers that have no concerts are there"."""
+    query = Query((S,), out(COUNT), where=Exists(RELATED, LINK, negated=True))
+    assert not [text for text in texts(query) if re.search(r"who .* are there", text)]
+
+
+def test_one_figure_is_not_listed() -> None:
+    assert not [
+        text for text in texts(Query((S,), out(Aggregate("avg", AGE)))) if text.startswith(("List", "Please list"))
+    ]
 
 
 def test_a_gymnast_is_a_person_and_not_the_person_of_a_gymnast() -> None:

@@ -91,6 +91,13 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("series", "teamIDloser", "loser team ID"),
         ("team_franchise", "franchName", "name"),
         ("country", "iso_code", "ISO code"),
+        ("stays", "date_from", "start date"),
+        ("stays", "date_in_location_to", "location end date"),
+        ("jobs", "date_assigned_from", "start date"),
+        ("claims", "date_claim_made", "date made"),
+        ("lessons", "date_claim_made", "date claim made"),
+        ("customers", "date_became_customer", "joining date"),
+        ("channel", "share_in_percent", "share in percent"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
@@ -111,6 +118,13 @@ def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, 
 def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, said: tuple[str, str]) -> None:
     columns = with_role([ColumnProfile(name, "", kind, role, name) for name in ("from", "to")], "trip")
     assert tuple(column.phrase for column in columns) == said
+
+
+def test_a_table_of_what_belongs_to_another_is_called_by_both() -> None:
+    tables = ("member_of_club", "club", "Participants_in_Events", "Events", "point_of_sale")
+    names = name_database(dict.fromkeys(tables, ("id",)), {})
+    said = [names[table].plural for table in (tables[0], tables[2], tables[4])]
+    assert said == ["club members", "event participants", "points of sale"]
 
 
 def test_abbreviations_are_said_in_capitals_where_the_name_has_them() -> None:

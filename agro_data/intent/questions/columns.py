@@ -20,7 +20,7 @@ from agro_data.intent.questions.habits import (
     SINGULAR_LIST,
 )
 from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import term
+from agro_data.intent.questions.phrases import owner, parts_of, term
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
@@ -123,7 +123,14 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     if len(expressions) > 1 or not isinstance(column, Column):
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {rows.many}")
     kind, values = scene.voice.weigh(DIFFERENT), words.plural(scene.phrase(column))
-    return Content(f"the {kind} {values} of the {scene.many(column.source)} of {rows.many}")
+    parents, table = scene.many(column.source), scene.table(column.source)
+    narrowed = any(owner(scene, part) == column.source for part in parts_of(scene.query.where))
+    if narrowed or table is None or parents != table.plural or not _is_near(scene, rows.base, column.source):
+        return Content(f"the {kind} {values} of the {parents} of {rows.many}")
+    # Of different values it does not count how often a parent is met: those of parents that have such a row are all.
+    relation = scene.relation_of(column.source)
+    have = f"have {relation.removesuffix(' by')}" if relation.endswith(" by") else "have"
+    return Content(f"the {kind} {values} of {parents} {scene.who(column.source)} {have} {rows.many}")
 
 
 def _beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], rows: Described) -> Content:
@@ -199,11 +206,11 @@ def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
     said: list[str] = []
     groups = _by_owner(scene, expressions, base)
-    for i, (owner, names) in enumerate(groups):
+    for i, (whose, names) in enumerate(groups):
         # "Its name", where another's name follows.
         again = len(names) == 1 and any(names == others for _, others in groups[i + 1 :])
         own = f"{scene.its(base) if again else 'the'} {listed_names(scene.voice, names)}"
-        said.append(own if not owner else _theirs(scene, base, owner, names))
+        said.append(own if not whose else _theirs(scene, base, whose, names))
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 

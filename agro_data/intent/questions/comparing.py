@@ -176,10 +176,13 @@ def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
     return _happened(made, phrase, when)
 
 
-def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
-    """Both ends included, and said so."""
+def between(phrase: str, low: str, high: str, voice: Voice, count: bool = True) -> Atom:
+    """Both ends included, and said so. `count` allows "5 to 9 seats" for seats from 5 to 9."""
     span = f"from {low} to {high}" if voice.chance(0.6) else f"between {low} and {high} inclusive"
     a_phrase = phrase if voice.chance(ARTICLE_LEFT_OUT) else words.article(phrase)
+    many = counted(phrase) if count else ""
+    if many == phrase:
+        return Atom(have=f"{low} to {high} {many}", whose=f"number of {phrase} is {span}")
     return Atom(have=f"{a_phrase} {span}", whose=f"{phrase} {words.be(phrase)} {span}")
 
 

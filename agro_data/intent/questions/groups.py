@@ -16,6 +16,7 @@ from agro_data.intent.questions.habits import (
     DIFFERENT,
     EACH,
     FIGURE_FIRST,
+    FIGURE_NAMED_FIRST,
     GROUP_FIRST,
     HAVE,
     NAMING,
@@ -172,10 +173,26 @@ def _category(answer: _Answer, narrowed: bool) -> Content:
     each = scene.voice.weigh(EACH)
     if not answer.shown:
         return Content(f"{figure} for {each} {group.one}", tail=answer.tail)
-    # What is named first stands first in the answer, so that two answers with other columns first differ in words.
+    # "How many singers are there for each country?" names no columns: the group then stands first, as in any table. Who
+    # wants the figure first has to say so, so that two answers with other columns first differ in words.
     if figure_first(scene):
+        return _columns_in_order(answer, each)
+    if scene.voice.chance(FIGURE_NAMED_FIRST):
         return _figure_before_category(answer, figure, each)
     return _category_before_figure(answer, figure, each)
+
+
+def _columns_in_order(answer: _Answer, each: str) -> Content:
+    """All columns by name: "for each country, the number of singers and the country"."""
+    scene, group = answer.scene, answer.group
+    shown = [o.expression for o in scene.query.select]
+    told = [
+        figures(scene, [e], group.rows) if e in answer.asked else f"the {term(scene, e, scene.grain)}" for e in shown
+    ]
+    ask = _how_many(answer)
+    named = ["number" if e in answer.asked else term(scene, e, scene.grain) for e in shown]
+    then = f"{scene.voice.weigh(NAMING)} the {scene.voice.listed(named)}." if ask else ""
+    return Content(scene.voice.listed(told), lead=f"for {each} {group.one}", tail=answer.tail, ask=ask, then=then)
 
 
 def _category_before_figure(answer: _Answer, figure: str, each: str) -> Content:

@@ -113,6 +113,7 @@ OF_KIND = 0.5  # "of type X", not "with type X"
 
 # Figures of each group. A form that does not fit a group gives way to "for".
 GROUP_FIRST: Weights = {"different": 10, "plain": 12, "each with": 56, "lead": 22}
+FIGURE_NAMED_FIRST = 0.4  # "the number of singers for each country", else "each country and the number of its singers"
 FIGURE_FIRST: Weights = {"for": 38, "in": 42, "with": 9, "per": 5, "different": 6}
 OF_ENTITY: Weights = {"of each": 28, "plural": 60, "lead": 12}
 HAVE = 0.6  # "the number of players it has", else "the number of its players"

@@ -9,13 +9,13 @@ from functools import cached_property
 from agro_data.intent.questions import words
 from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
-from agro_data.intent.tree import Column, Cte, Join, Query, walk
+from agro_data.intent.tree import Column, Cte, Expression, Join, Query, walk
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
+from agro_data.profiling.words import is_participle, present_participle
 
+_NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
+_BEHIND = frozenset(("at", "by", "for", "from", "in", "not", "of", "on", "per", "to", "under", "with"))
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
-
-# A preposition at the end of a name reads as the start of something else.
-_SPANS = {"date from": "start date", "date to": "end date"}
 
 
 class Scene:
@@ -134,7 +134,7 @@ class Scene:
         table = self._beyond.get(alias) or self.table(alias)
         if table is None:
             return "row"
-        return table.singular
+        return self._shortened.get(alias, table.singular)
 
     def many(self, alias: str) -> str:
         if alias in self._roles:
@@ -142,7 +142,7 @@ class Scene:
         table = self._beyond.get(alias) or self.table(alias)
         if table is None:
             return "rows"
-        return table.plural
+        return words.plural(self._shortened[alias]) if alias in self._shortened else table.plural
 
     @cached_property
     def _beyond(self) -> dict[str, TableProfile]:
@@ -151,11 +151,9 @@ class Scene:
         So where each row of the other is met once: rows are grouped by the one, or asked for in a condition on it.
         """
         found: dict[str, TableProfile] = {}
-        near = {s.table for s in self.query.sources if self._grouped_by(s.alias)}
-        near |= {self.seen_from.name} if self.seen_from is not None else set()
         for alias, table in self.tables.items():
             ends = linked(self.profile, table) if table is not None else {}
-            far = ends.keys() - near
+            far = ends.keys() - self._near
             if len(far) != 1:
                 continue
             [name] = far
@@ -164,6 +162,33 @@ class Scene:
             if alone and self._columns_of(alias) <= {column for columns in ends.values() for column in columns}:
                 found[alias] = self.profile.table(name)
         return found
+
+    @cached_property
+    def _near(self) -> set[str]:
+        """The tables of whose single rows the query asks: it groups by them, or is a condition on them."""
+        grouped = {s.table for s in self.query.sources if self._grouped_by(s.alias)}
+        return grouped if self.seen_from is None else grouped | {self.seen_from.name}
+
+    @cached_property
+    def _shortened(self) -> dict[str, str]:
+        """What children of such a row are called where it is named: a form's drafts are no form drafts."""
+        found: dict[str, str] = {}
+        for alias, table in self.tables.items():
+            if table is None or alias in self._beyond:
+                continue
+            for parent in map(self.profile.table, sorted(self._near - {table.name})):
+                short = shortened(self.profile, table, parent)
+                far = next((t for t in self.profile.tables if t.singular == short), None)
+                own = {table.column(name).phrase for name in self._columns_of(alias)}
+                if short and (far is None or own.isdisjoint(c.phrase for c in far.columns)):
+                    found[alias] = short
+        return found
+
+    @property
+    def passed_over(self) -> set[str]:
+        """The tables that only link two others and are called as one of these."""
+        aliases = [*self._beyond, *self._shortened]
+        return {table.name for alias in aliases if (table := self.tables[alias]) is not None}
 
     def _is(self, alias: str, name: str) -> bool:
         table = self.tables.get(alias)
@@ -236,6 +261,16 @@ class Scene:
                 return [other, *rest]
         return []
 
+    def referred(self, expression: Expression) -> tuple[TableProfile, str | None] | None:
+        """The table whose rows a key column names, with the role that they play there; None where some name no row."""
+        table = self.table(expression.source) if isinstance(expression, Column) else None
+        if table is None or not isinstance(expression, Column):
+            return None
+        columns = (expression.name,)
+        keys = [k for k in self.profile.foreign_keys if (k.table, k.columns) == (table.name, columns)]
+        parent = self.profile.by_name.get(keys[0].ref_table) if len(keys) == 1 and not keys[0].orphan_share else None
+        return None if parent is None else (parent, key_role(self.profile, table, columns, parent))
+
     def role_below(self, inner: Scene, child: str, columns: tuple[str, ...], parent: str) -> str | None:
         """Role that rows of `parent` here play for rows of `child` in the subquery `inner`, where it must be said."""
         child_table, parent_table = inner.table(child), self.table(parent)
@@ -252,7 +287,6 @@ class Scene:
             return words.spelled(column.name)
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
         phrase = f"{phrase} status" if profile.role == "category" and phrase in STATES else phrase
-        phrase = _SPANS.get(phrase, phrase)
         return re.sub(r"\bID\b", "id", phrase) if self.voice.lower_id else phrase
 
     def names(self, column: Column) -> bool:
@@ -322,6 +356,50 @@ def linked(profile: DatabaseProfile, table: TableProfile) -> dict[str, tuple[str
     return ends if plain and any(set(key) == pair for key in profile.keys(table.name)) else {}
 
 
+def shortened(profile: DatabaseProfile, child: TableProfile, parent: TableProfile) -> str:
+    """The noun of `child` without that of `parent`, whose rows it is told of: "address" of a "customer address".
+
+    "" where the parent has no part in it, or where what is left may mean something else: a column of the parent, rows
+    of another table (but for one that the child alone links to the parent), or another kind of its children.
+    """
+    keys = [k for k in profile.foreign_keys if (k.table, k.ref_table) == (child.name, parent.name)]
+    if len(keys) != 1 or key_role(profile, child, keys[0].columns, parent) is not None:
+        return ""
+    ends = linked(profile, child)
+    short = _less(child.singular, parent.singular, last=bool(ends))
+    taken = {c.phrase.lower() for c in parent.columns} | {parent.singular.lower()}
+    if not short or short in taken or words.head(short)[0] == "" or not short[0].isalpha():
+        return ""
+    others = [t for t in profile.tables if t.name not in (child.name, parent.name)]
+    near = {k.table for k in profile.foreign_keys if k.ref_table == parent.name}
+    if any(t.name in near and _less(t.singular, parent.singular, last=True) == short for t in others):
+        return ""
+    return short if all(t.singular != short or t.name in ends for t in others) else ""
+
+
+def _less(noun: str, owner: str, last: bool) -> str:
+    """`noun` without `owner` before or among its words; behind them, too, where `last`."""
+    for found, left in ((f"{owner} ", ""), (f" {owner} ", " "), (f" {owner}", "")):
+        at = noun.find(found)
+        fits = at == 0 if left == "" and found[0] != " " else at > 0
+        if fits and (found[-1] == " " or (last and noun.endswith(found))):
+            rest = noun[:at] + left + noun[at + len(found) :]
+            return "" if rest.split(" ")[0] in _BEHIND else rest
+    return ""
+
+
+def _doer(phrase: str, noun: str) -> str:
+    """ "recording staff member" of "recorded by staff", "mailing address" of "mailed to address"; else the phrase.
+
+    "Authorising staff member", too, of "destruction authorised by staff".
+    """
+    found = re.fullmatch(r"(?:\w+ )*?(\w+) (?:by (?P<who>.+)|to (?P<where>address))", phrase)
+    if found is None or not is_participle(found[1].lower()):
+        return phrase
+    who = found["who"] or found["where"]
+    return f"{present_participle(found[1].lower())} {noun if noun.startswith(who) else who}"
+
+
 def key_phrase(child: TableProfile, column: str) -> str:
     """What a key column is called as the thing that it leads to: "home team" of "home team id"."""
     return _KEY_WORDS.sub("", child.by_name[column].phrase)
@@ -335,8 +413,9 @@ def key_role(
         return None
     noun = parent.singular
     phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", key_phrase(child, columns[0]))
-    if phrase.lower() in (noun.lower(), "id", "") or len(phrase) < 3:
+    if phrase.lower() in (noun.lower(), *_NO_ROLES) or len(phrase) < 3:
         return None
+    phrase = _doer(phrase, noun)
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
         return phrase

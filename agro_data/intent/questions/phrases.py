@@ -23,7 +23,7 @@ from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DI
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value, say_values
-from agro_data.intent.questions.vocabulary import MAKERS, WORKS
+from agro_data.intent.questions.vocabulary import BORNE, MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -115,7 +115,7 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
     if aggregate.function == "count":
         what = aggregate.argument
         if aggregate.distinct and what is not None:
-            kind = words.plural(term(scene, what, base))
+            kind = words.plural(kind_of(scene, what, base))
             different = scene.voice.weigh(DIFFERENT)
             if many.startswith(kind) and many == scene.many(base):
                 return f"number of {different} {kind}"  # allergy types, of which each is one
@@ -128,6 +128,12 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
     inner = (term if aggregate.function == "sum" else quantity)(scene, aggregate.argument, base)
     said = f"{word} {inner}" if straight else f"{word} of the {inner}"
     return said if short else f"{said} of {many}"
+
+
+def kind_of(scene: Scene, expression: Expression, base: str) -> str:
+    """What different values of an expression are: "country"; of a key, what it leads to: "customer", "home team"."""
+    found = scene.referred(expression)
+    return term(scene, expression, base) if found is None else found[1] or found[0].singular
 
 
 def quantity(scene: Scene, expression: Expression, base: str) -> str:
@@ -182,7 +188,8 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
     if isinstance(predicate, Between):
         profile = _profile(scene, predicate.argument)
         low, high = say_value(predicate.low, profile, voice), say_value(predicate.high, profile, voice)
-        return between(term(scene, predicate.argument, base), low, high, voice)
+        count = sort_of(profile) == "number" and "." not in low + high
+        return between(term(scene, predicate.argument, base), low, high, voice, count)
     if isinstance(predicate, Like):
         text = str(predicate.text.value)
         return matched(
@@ -436,7 +443,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
-    theirs = f"the {single}" if unique else voice.pick(a_single if inner else many, a_single)
+    # "Items of an order placed by Kyle" may be those of one order: mostly, many belong to many.
+    theirs = f"the {single}" if unique else voice.pick(*[a_single if inner else many] * 4, a_single)
     if unique and voice.chance(APPOSED):
         theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
     within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
@@ -452,6 +460,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     its = theirs if unique else a_single
+    if words.last_word(one).lower() in BORNE and not said:
+        return Atom(whose=whose, after=f"with {theirs}" if bare else "", have=its, heavy=not simple)
     return Atom(
         whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple
     )

@@ -19,7 +19,10 @@ from agro_data.profiling.profile import DatabaseProfile
 def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voice) -> Content:
     """Values that occur under both conditions, under either, or under one and not the other."""
     # Both sides are worded alike, so that their difference stands out.
-    left, right = (_side(q, profile, v) for q, v in ((operation.left, voice), (operation.right, voice.twin())))
+    voices = voice, voice.twin()
+    left, right = (_side(q, profile, v) for q, v in zip((operation.left, operation.right), voices, strict=True))
+    if left.passed_over != right.passed_over:
+        left, right = Scene(operation.left, profile, voices[0]), Scene(operation.right, profile, voices[1])
     base = left.grain
     shown = operation.left.select[0].expression
     rows = (subject(left, base, True), subject(right, right.grain, True))

@@ -27,6 +27,8 @@ _REST = re.compile(
 # After these an order would attach to the group: "for each carrier sorted by ...".
 _GROUPED = re.compile(r" (?:each|every)(?: \S+){0,2}$| are there$")
 _NUMBERS = ("the number of ", "the total number of ")
+_FIGURES = ("the average ", "the mean ", "the total ", "the sum ", "the percentage ")
+_EACH = re.compile(r"\b(?:each|every|per|different)\b")
 _ALL_VERBS = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
 
 
@@ -54,7 +56,7 @@ def _said(content: Content, style: str, voice: Voice) -> str:
         return _what(content, voice)
     if form == "bare" and not content.lead:
         return _tailed(content.np.removeprefix("the "), content, voice) + voice.pick("", ".")
-    command = voice.weigh(COMMANDS[style])
+    command = _asked_by(voice.weigh(COMMANDS[style]), content)
     if (
         style == "concise"
         and not content.lead
@@ -100,13 +102,19 @@ def _what(content: Content, voice: Voice) -> str:
     return _tailed(_led(content, text), content, voice) + "?"
 
 
+def _asked_by(verb: str, content: Content) -> str:
+    """The verb of a command; one figure is no list."""
+    figure = content.np.startswith(_FIGURES) and not content.lead and _EACH.search(content.np) is None
+    if figure or content.np.startswith(_NUMBERS):
+        return verb.replace("List", "Find").replace("list", "find")
+    return verb
+
+
 def _told(content: Content, verb: str, voice: Voice) -> str:
     """A request that opens with `verb`."""
-    if content.np.startswith("the number of ") and voice.chance(COUNTED):
+    if content.np.startswith("the number of ") and " and the " not in content.np and voice.chance(COUNTED):
         verb = "Count"
     np = content.np
-    if np.startswith(_NUMBERS):
-        verb = verb.replace("List", "Find").replace("list", "find")
     if not content.lead:
         if verb in _ALL_VERBS and _several(np) and voice.chance(ALL_COMMAND):
             np = f"all {voice.pick('', 'the ')}{np.removeprefix('the ')}"

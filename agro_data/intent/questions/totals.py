@@ -10,9 +10,10 @@ from agro_data.intent.questions.functions import function_words, metric
 from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import atom, atoms_on, figure, quantity, term
+from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, quantity, subject, term
 from agro_data.intent.tree import (
     Aggregate,
+    Column,
     Expression,
     MetricCall,
     Share,
@@ -97,7 +98,10 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if count.where is not None:
         return Content(np)
     if count.distinct and count.argument is not None:
-        kinds = words.plural(term(scene, count.argument, base))
+        parents = _parents(scene, count.argument)
+        if parents:
+            return Content(f"the number of {parents[0]} {parents[1]}", ask=f"how many {' '.join(parents[::2])}")
+        kinds = words.plural(kind_of(scene, count.argument, base))
         different = voice.pick("different", "distinct")
         where = f"do {many} have" if many == scene.many(base) else f"are there among {many}"
         where = "are there" if kinds == many else where
@@ -106,10 +110,28 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
         verb = verb_phrase(atoms)
-        if verb and voice.chance(COUNTED_VERB if verb.startswith("have ") else 0.9):
+        clause = f" {scene.who(base)} " in many
+        if verb and (clause or voice.chance(COUNTED_VERB if verb.startswith("have ") else 0.9)):
             return Content(np, ask=f"how many {scene.many(base)} {verb}")
-    long = len(many.split(" ")) > 8 or "whose" in many
+    long = len(many.split(" ")) > 8 or "whose" in many or f" {scene.who(base)} " in many
     return Content(np, ask="" if long else f"how many {many} are there")
+
+
+def _parents(scene: Scene, key: Expression) -> tuple[str, str, str] | None:
+    """Different values of a key as the rows that it leads to: ("customers", "who have placed at least one order",
+    "have placed ..."); None where these play a role of their own, as home teams do.
+    """
+    base, found = scene.grain, scene.referred(key)
+    if found is None or not isinstance(key, Column) or found[1] is not None:
+        return None
+    if any(up and key.name in dict(join.columns) for _, join, up in scene.neighbours(base)):
+        return None  # more is said of that parent than that it has a row
+    parent, columns = found[0], [(key.name, name) for name in found[0].primary_key]
+    done = scene.verb(scene.table(base), parent, columns)
+    deed = f"{done.removesuffix(' by')} " if done.endswith(" by") else ""
+    held = f"have {deed}at least one {subject(scene, base, False)}"
+    who = "who" if words.is_person(parent.singular) else "that"
+    return parent.plural, f"{who} {held}", held
 
 
 def verb_phrase(atoms: Sequence[Atom]) -> str:

@@ -3,7 +3,7 @@
 # fmt: off
 # One form serves both numbers.
 INVARIANT = frozenset((
-    "aircraft", "athletics", "chassis", "clothing", "contents", "data", "equipment", "faculty", "feedback",
+    "aircraft", "athletics", "bluetooth", "chassis", "clothing", "contents", "data", "equipment", "faculty", "feedback",
     "furniture", "gps", "gross", "hardware", "headquarters", "information", "luggage", "means", "media",
     "metadata", "news", "personnel", "research", "sales", "series", "software", "species", "staff", "weather",
 ))
@@ -39,23 +39,25 @@ IRREGULAR_PARTICIPLES = frozenset((
 # Nouns of persons: "who" and "their".
 PEOPLE = frozenset((
     "accountant", "actor", "adjuster", "adviser", "advisor", "agent", "alumnus", "analyst", "apprentice",
-    "architect", "artist", "assistant", "astronaut", "attendee", "attorney", "auditor", "author", "bodybuilder",
-    "borrower", "boss", "boy", "buyer", "candidate", "captain", "cashier", "chef", "child", "citizen",
-    "claimant", "clerk", "client", "climber", "co-author", "coach", "coauthor", "colleague", "competitor",
-    "composer", "conductor", "consultant", "contestant", "courier", "creator", "critic", "customer", "cyclist",
-    "dancer", "delegate", "dentist", "designer", "developer", "director", "dispatcher", "doctor", "donor",
-    "driver", "editor", "employee", "engineer", "enquirer", "entrant", "entrepreneur", "follower", "founder",
-    "friend", "girl", "governor", "graduate", "guest", "gymnast", "head", "host", "inhabitant", "instructor",
-    "intern", "investor", "jockey", "journalist", "judge", "kid", "lawyer", "leader", "lender", "man",
-    "manager", "mayor", "mechanic", "member", "mentor", "motorist", "musician", "nurse", "officer", "owner",
-    "parent", "participant", "partner", "passenger", "patient", "people", "performer", "perpetrator", "person",
-    "pharmacist", "physician", "pilot", "player", "poker_player", "policyholder", "prescriber", "president",
-    "producer", "professor", "proprietor", "pupil", "purchaser", "rater", "reader", "referee", "representative",
-    "researcher", "resident", "reviewer", "rider", "runner", "sailor", "scientist", "secretary", "seller",
-    "senator", "shopper", "sightseer", "singer", "skater", "spouse", "staff", "student", "subscriber",
-    "superior", "supervisor", "supplier", "swimmer", "teacher", "technician", "tenant", "tester", "tourist",
-    "trainer", "traveler", "tryout", "tutor", "umpire", "undergraduate", "user", "vet", "veterinarian",
-    "victim", "victor", "visitor", "vocalist", "voter", "waiter", "woman", "worker", "wrestler", "writer",
+    "architect", "artist", "assistant", "astronaut", "attendee", "attorney", "auditor", "author", "backer",
+    "bodybuilder", "borrower", "boss", "boy", "buyer", "candidate", "captain", "cashier", "chef", "child",
+    "citizen", "claimant", "clerk", "client", "climber", "co-author", "coach", "coauthor", "colleague",
+    "competitor", "composer", "conductor", "consultant", "contestant", "cook", "courier", "creator",
+    "critic", "customer", "cyclist", "dancer", "delegate", "dentist", "designer", "developer", "director",
+    "dispatcher", "doctor", "donor", "driver", "editor", "employee", "engineer", "enquirer", "entrant",
+    "entrepreneur", "follower", "founder", "friend", "girl", "governor", "graduate", "guest", "gymnast",
+    "head", "host", "inhabitant", "instructor", "intern", "investor", "jockey", "journalist", "judge",
+    "kid", "lawyer", "leader", "lender", "man", "manager", "mayor", "mechanic", "member", "mentor",
+    "motorist", "mountaineer", "musician", "nurse", "officer", "owner", "parent", "participant", "partner",
+    "passenger", "patient", "people", "performer", "perpetrator", "person", "pharmacist", "physician",
+    "pilot", "player", "poker_player", "policeman", "policyholder", "prescriber", "president", "producer",
+    "professor", "proprietor", "pupil", "purchaser", "rater", "reader", "referee", "reporter",
+    "representative", "researcher", "resident", "reviewer", "rider", "runner", "sailor", "salesperson",
+    "scientist", "secretary", "seller", "senator", "shopper", "sightseer", "singer", "skater", "spouse",
+    "staff", "student", "subscriber", "superior", "supervisor", "supplier", "swimmer", "teacher",
+    "technician", "tenant", "tester", "tourist", "trainer", "traveler", "tryout", "tutor", "umpire",
+    "undergraduate", "user", "vet", "veterinarian", "victim", "victor", "visitor", "vocalist", "voter",
+    "waiter", "woman", "worker", "wrestler", "writer",
 ))
 
 # What rows are said to be in.
@@ -100,14 +102,21 @@ WORKS = frozenset((
     "volume",
 ))
 
+# What a row has and does not belong to: phones have a chip model, employees a role.
+BORNE = frozenset((
+    "brand", "color", "colour", "kind", "level", "method", "model", "position", "role", "size", "status", "type",
+))
+
 # What a date or year in a column's phrase tells of the row: "release date", "year opened", "date of birth".
 EVENTS = {
-    "birth": "born", "built": "built", "completed": "completed", "completion": "completed", "construction": "built",
-    "created": "created", "creation": "created", "established": "established", "foundation": "founded",
-    "founded": "founded", "founding": "founded", "hire": "hired", "hired": "hired", "launch": "launched",
-    "launched": "launched", "opened": "opened", "opening": "opened", "publication": "published",
-    "published": "published", "registered": "registered", "registration": "registered", "release": "released",
-    "released": "released",
+    "birth": "born", "built": "built", "closed": "closed", "completed": "completed", "completion": "completed",
+    "construction": "built", "created": "created", "creation": "created", "delivered": "delivered",
+    "established": "established", "filed": "filed", "foundation": "founded", "founded": "founded",
+    "founding": "founded", "hire": "hired", "hired": "hired", "issued": "issued", "launch": "launched",
+    "launched": "launched", "made": "made", "opened": "opened", "opening": "opened", "paid": "paid",
+    "placed": "placed", "publication": "published", "published": "published", "raised": "raised",
+    "received": "received", "registered": "registered", "registration": "registered", "release": "released",
+    "released": "released", "settled": "settled", "shipped": "shipped", "sold": "sold", "submitted": "submitted",
 }
 
 # Plurals that are one value: never "more than 5 scores".

@@ -63,7 +63,7 @@ def is_plural(phrase: str) -> bool:
 def plural(phrase: str) -> str:
     """Plural of a singular noun phrase; a plural stays as it is."""
     start, rest = head(phrase)
-    if is_plural(phrase):
+    if is_plural(phrase) or start.lower() in ("how", "why", "when", "where", "who"):
         return phrase
     before, _, word = start.rpartition(" ")
     if not before and _is_participle(word):

@@ -195,7 +195,7 @@ def group(scene: Scene) -> Draft | None:
     value = figure(scene, found)
     narrow = _narrow(scene, found, 0.1, value)
     shown: list[Expression] = [*found.shown, value]
-    if not found.frame.joins and scene.chance(0.3):
+    if not found.frame.joins and scene.chance(0.1):
         shown.reverse()
     if scene.chance(0.08):
         shown.append(figure(scene, found))
@@ -225,7 +225,7 @@ def having(scene: Scene) -> Draft | None:
     if bound is None:
         return None
     shown: list[Expression] = [*found.shown]
-    if scene.chance(0.12):
+    if scene.chance(0.12) and bound.operator != "=":
         shown.append(value)
     where = conjunction([*found.known, *narrow])
     return Draft(found.frame.query(select=outputs(shown), where=where, group_by=found.keys, having=bound))

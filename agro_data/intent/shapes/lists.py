@@ -169,7 +169,11 @@ def count(scene: Scene) -> Draft | None:
             and (c.role in ("category", "text", "year") or (table.name, c.name) == scene.target)
         ]
         column = scene.column(table.name, several)
-        if column is not None and Column(frame.root, column.name) not in fixed(where):
+        # The different parents of rows of one parent are that one.
+        taken = fixed(where) | {
+            Column(j.left, name) for j in frame.joins if j.direction == "up" for name, _ in j.columns
+        }
+        if column is not None and Column(frame.root, column.name) not in taken:
             what = Aggregate("count", Column(frame.root, column.name), distinct=True)
     return Draft(frame.query(select=outputs([what]), where=where))
 
