@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agro_data.databases.types import Cell
-from agro_data.intent.questions.nouns import key_phrase, key_role
+from agro_data.intent.questions.relatives import key_phrase, key_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 
 CONFIDENT = 0.8  # an inferred foreign key below this is not joined along
@@ -253,7 +253,8 @@ def has_gaps(table: TableProfile, column: ColumnProfile) -> bool:
 
 def is_prose(column: ColumnProfile) -> bool:
     """Whether the column tells of one row in words, by its name: few details that repeat are no kinds of things."""
-    return column.phrase.lower().rsplit(" ", 1)[-1] in _PROSE
+    first, *_, last = [*column.phrase.lower().split(" ") * 2]
+    return last in _PROSE or first in ("how", "why")
 
 
 def is_number(column: ColumnProfile) -> bool:

@@ -89,6 +89,13 @@ def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bo
     return pool
 
 
+def short_between(value: float, low: float, high: float) -> float:
+    """`value` in two digits where that is between the ends, else in as many as it takes: never 33679.790000004956."""
+    digits = 1 - math.floor(math.log10(abs(value))) if value else 0
+    finer = (round(value, digits + more) for more in range(12))
+    return next((rounded for rounded in finer if low < rounded < high), value)
+
+
 def _narrows(frame: Frame, alias: str, predicate: Predicate) -> bool:
     """Whether a condition leaves out one of the sample rows that conditions on the parents of a source have left."""
     left = frame.narrowed.get(alias)
@@ -265,9 +272,7 @@ class Maker:
         if self.profile.integral:
             whole = int(round(value, digits)) if digits < 0 else int(value)
             return whole if low < whole < high else value
-        # Two digits where that is within the values, else as many as it takes: never 33679.790000004956.
-        finer = (round(value, digits + more) for more in range(12))
-        return next((rounded for rounded in finer if low < rounded < high), value)
+        return short_between(value, low, high)
 
     def date(self) -> Predicate | None:
         """Before, after, between, or in a year."""

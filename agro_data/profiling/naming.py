@@ -31,6 +31,7 @@ from agro_data.profiling.words import (
 
 # A name that ends in one of these is said in full: "flight number", never "the number of the flight".
 _NEEDS_NOUN = word_set("number count order group class field part")
+_MOMENTS = word_set("start end join birth death launch release entry exit opening closing arrival departure")
 _TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")
 _PERSON = {"f": "first", "l": "last", "m": "middle"}
 _LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
@@ -254,21 +255,23 @@ def _moment(words: list[str]) -> list[str]:
 
     So with "date contact from" and "date contact to", the contact's start and end date.
     """
-    nouns = {"at": "time", "on": "date", "from": "start", "to": "end"}
-    if words[0] == "date" and words[-1] in ("from", "to") and len(words) > 1:
+    ends, nouns = {"from": "start", "to": "end"}, {"at": "time", "on": "date"}
+    if words[0] == "date" and words[-1] in ends:
         within = [word for word in words[1:-1] if word not in _TIGHT_PREPOSITIONS]
         of = within[:-1] if within and is_participle(within[-1]) else within
-        return [*of, nouns[words[-1]], "date"]
-    placed = len(words) == 2 and words[1] in ("at", "on") and words[0] not in ("located", "based", "held")
+        return [*of, ends[words[-1]], "date"]
+    placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
     return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
 
 
 def _happened(words: list[str], table: list[str]) -> list[str]:
-    """ "date claim made" of a claim as "date made", "date became customer" as "joining date"."""
+    """ "date claim made" as "claim made date", of a claim as "date made"; "date became customer" as "joining date"."""
     if words[:2] == ["date", "became"]:
         return ["joining", "date"]
-    own = words[0] == "date" and len(words) > 2 and words[1:-1] == table[-len(words[1:-1]) :]
-    return ["date", words[-1]] if own and is_participle(words[-1]) else words
+    what = words[1:-1]
+    if words[0] != "date" or not what or not is_participle(words[-1]) or not _TIGHT_PREPOSITIONS.isdisjoint(what):
+        return words
+    return ["date", words[-1]] if what == table[-len(what) :] else [*what, words[-1], "date"]
 
 
 def _kind_first(words: list[str]) -> list[str]:
@@ -279,9 +282,10 @@ def _kind_first(words: list[str]) -> list[str]:
 
 
 def _payment(words: list[str]) -> list[str]:
-    """ "amount payment" as "payment amount"."""
-    swapped = len(words) == 2 and words[0] in ("amount", "datetime") and words[1].endswith(("ment", "tion"))
-    return words[::-1] if swapped else words
+    """ "amount payment" as "payment amount", "year join" as "join year"."""
+    of = len(words) == 2 and words[0] in ("amount", "datetime") and words[1].endswith(("ment", "tion"))
+    at = len(words) == 2 and words[0] in ("date", "time", "datetime", "year") and words[1] in _MOMENTS
+    return words[::-1] if of or at else words
 
 
 def _better_split(given: str, identifier: str) -> list[str]:

@@ -95,9 +95,11 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("stays", "date_in_location_to", "location end date"),
         ("jobs", "date_assigned_from", "start date"),
         ("claims", "date_claim_made", "date made"),
-        ("lessons", "date_claim_made", "date claim made"),
+        ("lessons", "date_claim_made", "claim made date"),
         ("customers", "date_became_customer", "joining date"),
         ("channel", "share_in_percent", "share in percent"),
+        ("artist", "year_join", "join year"),
+        ("bridge", "year_built", "year built"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:

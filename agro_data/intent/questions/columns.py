@@ -130,7 +130,9 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     # Of different values it does not count how often a parent is met: those of parents that have such a row are all.
     relation = scene.relation_of(column.source)
     have = f"have {relation.removesuffix(' by')}" if relation.endswith(" by") else "have"
-    return Content(f"the {kind} {values} of {parents} {scene.who(column.source)} {have} {rows.many}")
+    seen = Scene(scene.query, scene.profile, scene.voice, scene.outer, seen_from=table)
+    many = rows.many.replace(scene.many(rows.base), seen.many(rows.base), 1)
+    return Content(f"the {kind} {values} of {parents} {scene.who(column.source)} {have} {many}")
 
 
 def _beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], rows: Described) -> Content:

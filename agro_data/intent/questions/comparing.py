@@ -18,12 +18,19 @@ Sort = Literal["number", "year", "date", "text", "boolean"]
 
 _BARE = {"above", "below", "over", "under", "higher than", "lower than", "greater than", "less than", "larger than",
          "smaller than", "greater than or equal to", "less than or equal to"}  # fmt: skip
-_SIZES = {"above", "higher than", "larger than", "below", "lower than", "smaller than"}
 _MORE = {">": "more than", "<": "fewer than", ">=": "at least", "<=": "at most"}
 _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
+_NUMBER = re.compile(r"-?\d[\d.,]*")
+_IN_UNITS = re.compile(
+    r"(.+) in ((?:(?:square|cubic|(?:thousand|million|billion)s? of) )?"
+    r"(?:met(?:er|re)s|feet|inches|yards|miles|km|cm|mm|kg|g|mg|lbs?|pounds|tons|ml|lit(?:er|re)s|mph|knots|percent"
+    r"|USD|EUR|GBP|dollars|euros|cents|years|months|weeks|days|hours|minutes|seconds|ms|bytes|[KMGT]i?B|[MG]Hz|degrees)"
+    r"|(?:thousand|million|billion)s?)",
+    re.IGNORECASE,
+)
 _PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
 _KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
@@ -55,6 +62,8 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     """
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
+    if sort == "number" and _NUMBER.fullmatch(text):
+        phrase, text = _with_unit(phrase, text)
     if operator == "!=":
         return _other_than(phrase, sort, text, voice)
     if operator == "=":
@@ -66,13 +75,20 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     return Atom(have=f"{words.article(phrase)} {said}", whose=f"{phrase} comes {said}")
 
 
+def _with_unit(phrase: str, number: str) -> tuple[str, str]:
+    """ "length in meters", "70" as "length", "70 meters": the unit stands behind the number."""
+    found = _IN_UNITS.fullmatch(phrase)
+    return (found[1], f"{number} {found[2]}") if found else (phrase, number)
+
+
 def _bounded(phrase: str, operator: Comparator, text: str, voice: Voice, count: bool) -> Atom:
     """A number above or below another: "an age above 56", "more than 5 seats"."""
     bound = voice.weigh(BOUNDS[operator])
     full = f"{words.article(phrase)} {bound if bound in _BARE else f'of {bound}'} {text}"
-    have = f"{phrase} {bound} {text}" if bound in _BARE and voice.chance(ARTICLE_LEFT_OUT) else full
+    bare = bound in _BARE and not phrase.startswith("number of ") and voice.chance(ARTICLE_LEFT_OUT)
+    have = f"{phrase} {bound} {text}" if bare else full
     many = counted(phrase) if count and "." not in text else ""
-    if many and (many == phrase or bound not in _SIZES):
+    if many:
         have = f"{_MORE[operator]} {_so_many(many, text)}"
     if many == phrase:
         # A plural stands for how many there are: no one says that issues are below six.
@@ -108,7 +124,7 @@ def _equal(phrase: str, text: str, voice: Voice) -> Atom:
         said = f"{phrase} {text}"
         return Atom(whose=f"{phrase} is {text}", after=said, verb=(f"are {said}", f"is {said}"))
     have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
-    return Atom(have=have, whose=f"{phrase} {words.be(phrase)} {text}", after=_placed(phrase, text, voice))
+    return Atom(have=have, whose=f"{phrase} {words.be(phrase)} {text}", after=placed(phrase, text, voice))
 
 
 def _so_many(many: str, text: str) -> str:
@@ -180,6 +196,8 @@ def between(phrase: str, low: str, high: str, voice: Voice, count: bool = True) 
     """Both ends included, and said so. `count` allows "5 to 9 seats" for seats from 5 to 9."""
     span = f"from {low} to {high}" if voice.chance(0.6) else f"between {low} and {high} inclusive"
     a_phrase = phrase if voice.chance(ARTICLE_LEFT_OUT) else words.article(phrase)
+    if count and _NUMBER.fullmatch(high):
+        phrase, high = _with_unit(phrase, high)
     many = counted(phrase) if count else ""
     if many == phrase:
         return Atom(have=f"{low} to {high} {many}", whose=f"number of {phrase} is {span}")
@@ -262,7 +280,7 @@ def counted(phrase: str) -> str:
     return phrase if simple and words.last_word(phrase).lower() not in NOT_COUNTED else ""
 
 
-def _placed(phrase: str, text: str, voice: Voice) -> str:
+def placed(phrase: str, text: str, voice: Voice) -> str:
     """Where a column says a place or a kind, the preposition that leads to it, if one does."""
     last = words.last_word(phrase).lower()
     if phrase in ("city", "state", "county", "province", "district", "region", "town"):

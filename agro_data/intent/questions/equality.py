@@ -62,8 +62,9 @@ def by_meaning(made: Atom, phrase: str, text: str, person: bool, voice: Voice) -
     if phrase in _HOMES and person:
         after = voice.pick(f"from {text}", f"living in {text}")
         return replace(made, after=after, verb=(f"live in {text}", f"lives in {text}"))
-    if phrase.rsplit(" ", 1)[-1] in _ADJECTIVAL and _ADJECTIVE.fullmatch(text):
-        made = replace(made, before=text)
+    kind = phrase.rsplit(" ", 1)[-1]
+    if kind in _ADJECTIVAL and _ADJECTIVE.fullmatch(text) and (kind != "status" or is_adjective(text.lower())):
+        made = replace(made, before=text)  # "Rock tracks", "Shipped orders", but no "Cancel orders"
     if phrase in ("gender", "sex") and len(text) > 3 and text.isalpha():
         return replace(made, verb=(f"are {text}", f"is {text}"))
     return made

@@ -14,6 +14,7 @@ from agro_data.intent.tree import Aggregate, Arithmetic, Column, MetricCall, Tex
 TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
           "largest ", "smallest ", "biggest ", "greatest ", "overall ", "earliest ", "latest ", "avg ")  # fmt: skip
 
+_BOUNDS = ("maximum ", "minimum ", "max ", "min ")
 NAMED = ("name", "title", "description", "text", "comment", "comments", "details", "email", "nickname", "abstract")
 SPELT = "number of characters in"
 
@@ -50,6 +51,8 @@ def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
     profile = scene.column(aggregate.argument) if isinstance(aggregate.argument, Column) else None
     timed = profile is not None and sort_of(profile) in ("year", "date")
     phrase = profile.phrase.lower() if profile is not None else ""
+    if aggregate.function == "avg" and phrase.startswith(_BOUNDS):
+        return scene.voice.weigh(AVERAGE), True  # "the average maximum occupancy"
     if not isinstance(aggregate.argument, Column) or f"{phrase} ".startswith(TAKEN):
         return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
     if timed and aggregate.function == "sum":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -130,8 +131,14 @@ def _entity(answer: _Answer, every: bool) -> Content:
         counted = voice.pick("the number of", "how many")
         count = f"{counted} {group.rows} {each_has}"
         rest = group.many if group.many != scene.many(group.entity) else voice.pick("all ", "the ", "") + group.many
-        return Content(f"the {several} of {rest} and {count}", tail=tail, ask=ask, then=then)
-    return Content(f"the {listed_names(voice, names)} of each {group.one} and {figure}", tail=tail, ask=ask, then=then)
+        return Content(f"the {several} of {rest}{_and(rest)} {count}", tail=tail, ask=ask, then=then)
+    np = f"the {listed_names(voice, names)} of each {group.one}{_and(group.one)} {figure}"
+    return Content(np, tail=tail, ask=ask, then=then)
+
+
+def _and(said: str) -> str:
+    """ "and", behind a comma where it would go on with a clause: "of each club that has a member, and their number"."""
+    return ", and" if re.search(r" (?:that|who|whose|with|for) ", said) else " and"
 
 
 def _figure_of_entity(answer: _Answer) -> str:

@@ -38,7 +38,7 @@ NAMING: Weights = {"List": 35, "Give me": 30, "Return": 13, "Show": 10, "Find": 
 
 COUNTED = 0.3  # a command for a number says "count the singers"
 ALL_COMMAND = 0.20  # "show all names of singers"
-ARTICLE_DROPPED = 0.6  # a concise command says "show names"
+ARTICLE_DROPPED = 0.4  # a concise command says "show names"
 TAIL_COMMA = 0.25  # a comma before "sorted by age"
 NUMBER_WORD = 0.5  # "three", not "3"
 

@@ -19,7 +19,7 @@ import yaml
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.habits import OTHER_WORD, OTHER_WORDS
-from agro_data.intent.questions.nouns import linked
+from agro_data.intent.questions.relatives import linked
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Intent, Source, walk
 from agro_data.profiling.profile import DatabaseProfile, TableProfile

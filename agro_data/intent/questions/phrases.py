@@ -15,6 +15,7 @@ from agro_data.intent.questions.comparing import (
     listed_values,
     matched,
     missing,
+    placed,
     sort_of,
 )
 from agro_data.intent.questions.equality import by_meaning, called, stated
@@ -22,6 +23,7 @@ from agro_data.intent.questions.functions import combined, function_words, metri
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.relatives import linked
 from agro_data.intent.questions.values import quoted, say_value, say_values
 from agro_data.intent.questions.vocabulary import BORNE, MAKERS, WORKS
 from agro_data.intent.tree import (
@@ -231,7 +233,8 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
         say_values([p.right for p in parts if isinstance(p.right, Value)], profile, scene.voice), "or"
     )
     either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
-    return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}")
+    after = placed(phrase, f"{either_}{said}", scene.voice) if phrase in ("country", "continent", "location") else ""
+    return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}", after=after)
 
 
 def _profile(scene: Scene, expression: Expression) -> ColumnProfile | None:
@@ -334,11 +337,21 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
 
 
 def _is_one(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
-    """Whether a row of `child` is a person of the table `parent`: "people who are not gymnasts"."""
+    """Whether a row of `child` is a person of the table `parent`: "people who are not gymnasts".
+
+    Or a part that one plays, of rows that only link: "students who are not club members"; a doctor has patients.
+    """
     table = inner.table(child)
-    if table is None or parent is None or parent.singular != "person" or len(columns) != 1:
+    if table is None or parent is None or len(columns) != 1 or not words.is_person(table.singular):
         return False
-    return words.is_person(table.singular) and table.column(columns[0]).unique
+    if parent.singular == "person":
+        return table.column(columns[0]).unique
+    if inner.one(child) != table.singular or linked(inner.profile, table):
+        return False  # called as what it links: a coach is no player
+    keys = [k for k in inner.profile.foreign_keys if k.table == table.name]
+    linking = {name for k in keys for name in k.columns}
+    ends = {k.ref_table for k in keys} - {table.name}
+    return words.is_person(parent.singular) and len(ends) > 1 and linking.issuperset(table.primary_key)
 
 
 def _by_them(inner: Scene, child: str, negated: bool, participle: str, heavy: bool) -> Atom:

@@ -143,17 +143,8 @@ def best_group(scene: Scene) -> Content:
         names = [term(scene, e, group.entity) for e in shown]
         np = f"the {listed_names(voice, names)} of the {group.one} {condition}"
     if asked:
-        same = len(asked) == 1 and asked[0] == key.expression
-        counted = isinstance(asked[0], Aggregate) and asked[0].function == "count"
-        told = (
-            f"the number of {group.row_noun}"
-            if counted and group.rows == group.row_noun
-            else "that number"
-            if counted
-            else voice.pick("that value", "the value itself")
-        )
-        extra = told if same else short_figures(scene, asked, group.row_noun)
-        np = f"{np}, {voice.weigh(ALONG)} {extra}"
+        narrowed = "these " if group.rows != group.row_noun else ""
+        np = f"{np}, {voice.weigh(ALONG)} {short_figures(scene, asked, f'{narrowed}{group.row_noun}')}"
     ask, then = ("", "") if asked or np.count(" most common ") else _which_groups(scene, group, condition, shown, asked)
     return Content(np, ask=ask, then=then)
 

@@ -38,7 +38,8 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
         owners = left.many(shown.source)
         who = left.who(shown.source)
         held = _held(operation, rows, voice, who, entity=True)
-        return Content(f"the {_different(operation, voice)}{names} of {owners} {held}")
+        different = _different(operation, voice) if operation.operator == "union" else ""  # their key is shown
+        return Content(f"the {different}{names} of {owners} {held}")
     kinds = voice.listed([words.plural(term(left, o.expression, base)) for o in operation.left.select])
     others = voice.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
     first = Described(base, subject(left, base, False), rows[0], "definite")

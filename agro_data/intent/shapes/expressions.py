@@ -7,7 +7,7 @@ import re
 
 from agro_data.intent.atlas import is_number, sayable
 from agro_data.intent.choose import fixed, outputs
-from agro_data.intent.filters import condition, conditions
+from agro_data.intent.filters import condition, conditions, short_between
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.shapes.groups import grouping, told_apart
 from agro_data.intent.tree import (
@@ -69,12 +69,9 @@ def _cuts(scene: Scene, column: ColumnProfile) -> list[int | float]:
         value = column.quantiles[place]
         if not isinstance(value, int | float) or not math.isfinite(value):
             return []
-        digits = 1 - math.floor(math.log10(abs(value))) if value else 0
-        rounded = round(value, digits)
+        rounded = short_between(value, low, high)
         if column.integral:
-            rounded = int(rounded)
-        if not low < rounded <= high:
-            rounded = value
+            rounded = int(rounded) if low < int(rounded) else value
         if isinstance(rounded, float) and rounded.is_integer():
             rounded = int(rounded)
         if low < rounded <= high:

@@ -136,8 +136,9 @@ def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predica
     """Whether to ask for different values: nearly always where the answer repeats itself, as `again` says."""
     if any(c.source == frame.root and frame.profile(c).unique and frame.never_null(c) for c in shown):
         return False
-    if len(shown) > 1:
-        return scene.chance(0.5 if again else 0.05)
+    if len(shown) > 1:  # nobody asks for each price that goes with each colour
+        measured = any(frame.profile(c).role == "measure" for c in shown)
+        return not measured and scene.chance(0.5 if again else 0.05)
     if again:
         return scene.chance(0.85)
     return scene.chance(0.5 if filtered is None else 0.28)

@@ -1,0 +1,105 @@
+"""What the rows of two tables of one database are called by each other, along the keys between them."""
+
+from __future__ import annotations
+
+import re
+
+from agro_data.intent.questions import words
+from agro_data.profiling.profile import DatabaseProfile, TableProfile
+from agro_data.profiling.words import is_participle, present_participle
+
+_BEHIND = frozenset(("at", "by", "for", "from", "in", "not", "of", "on", "per", "to", "under", "with"))
+_KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
+_NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
+
+
+def key_phrase(child: TableProfile, column: str) -> str:
+    """What a key column is called as the thing that it leads to: "home team" of "home team id"."""
+    return _KEY_WORDS.sub("", child.by_name[column].phrase)
+
+
+def key_role(
+    profile: DatabaseProfile, child: TableProfile, columns: tuple[str, ...], parent: TableProfile
+) -> str | None:
+    """Role noun of a foreign key ("home team", "manager"), or None where the parent's own noun says it."""
+    if len(columns) != 1 or columns[0] not in child.by_name:
+        return None
+    noun = parent.singular
+    phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", key_phrase(child, columns[0]))
+    if phrase.lower() in (noun.lower(), *_NO_ROLES) or len(phrase) < 3:
+        return None
+    phrase = _doer(phrase, noun)
+    keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
+    if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
+        return phrase
+    is_noun = words.plural(phrase) != f"{phrase} values"
+    return phrase if is_noun and _otherwise_tied(profile, child, parent) else None
+
+
+def _doer(phrase: str, noun: str) -> str:
+    """ "recording staff member" of "recorded by staff", "mailing address" of "mailed to address"; else the phrase.
+
+    "Authorising staff member", too, of "destruction authorised by staff".
+    """
+    found = re.fullmatch(r"(?:\w+ )*?(\w+) (?:by (?P<who>.+)|to (?P<where>address))", phrase)
+    if found is None or not is_participle(found[1].lower()):
+        return phrase
+    who = found["who"] or found["where"]
+    return f"{present_participle(found[1].lower())} {noun if noun.startswith(who) else who}"
+
+
+def _otherwise_tied(profile: DatabaseProfile, child: TableProfile, parent: TableProfile) -> bool:
+    """Whether the noun of `parent` could mean another row: the department of an employee is not the one they manage."""
+    above = {k.ref_table for k in profile.foreign_keys if k.table == child.name != k.ref_table}
+    return any(
+        (k.table == parent.name and k.ref_table == child.name) or (k.table in above and k.ref_table == parent.name)
+        for k in profile.foreign_keys
+        if k.table != k.ref_table
+    )
+
+
+def linked(profile: DatabaseProfile, table: TableProfile) -> dict[str, tuple[str, ...]]:
+    """The two tables, with its columns, of which each row of `table` links a pair that no other row does; {} where it
+    is called otherwise than by them, so that it is a thing of its own.
+    """
+    keys = [k for k in profile.foreign_keys if k.table == table.name and k.ref_table in profile.by_name]
+    ends = {k.ref_table: k.columns for k in keys}
+    if not len(keys) == len(ends) == 2 or table.name in ends:
+        return {}
+    pair = {column for columns in ends.values() for column in columns}
+    nouns = [profile.table(name).singular for name in ends]
+    if table.singular not in (" ".join(nouns), " ".join(reversed(nouns))):
+        return {}
+    plain = all(key_role(profile, table, columns, profile.table(name)) is None for name, columns in ends.items())
+    return ends if plain and any(set(key) == pair for key in profile.keys(table.name)) else {}
+
+
+def shortened(profile: DatabaseProfile, child: TableProfile, parent: TableProfile) -> str:
+    """The noun of `child` without that of `parent`, whose rows it is told of: "address" of a "customer address".
+
+    "" where the parent has no part in it, or where what is left may mean something else: a column of the parent, rows
+    of another table (but for one that the child alone links to the parent), or another kind of its children.
+    """
+    keys = [k for k in profile.foreign_keys if (k.table, k.ref_table) == (child.name, parent.name)]
+    if len(keys) != 1 or key_role(profile, child, keys[0].columns, parent) is not None:
+        return ""
+    ends = linked(profile, child)
+    short = _less(child.singular, parent.singular, last=bool(ends))
+    taken = {c.phrase.lower() for c in parent.columns} | {parent.singular.lower()}
+    if not short or short in taken or words.head(short)[0] == "" or not short[0].isalpha():
+        return ""
+    others = [t for t in profile.tables if t.name not in (child.name, parent.name)]
+    near = {k.table for k in profile.foreign_keys if k.ref_table == parent.name}
+    if any(t.name in near and _less(t.singular, parent.singular, last=True) == short for t in others):
+        return ""
+    return short if all(t.singular != short or t.name in ends for t in others) else ""
+
+
+def _less(noun: str, owner: str, last: bool) -> str:
+    """`noun` without `owner` before or among its words, or behind them where `last`; "" where that leaves no noun."""
+    said, own = noun.split(" "), owner.split(" ")
+    for at in range(len(said) - len(own) + 1):
+        rest = [*said[:at], *said[at + len(own) :]]
+        if said[at : at + len(own)] == own and rest and (last or rest[-1] == said[-1]):
+            return "" if rest[0] in _BEHIND else " ".join(rest)
+    return ""
