@@ -84,11 +84,15 @@ def _of_shown(query: Query, tables: dict[str, TableProfile | None]) -> float:
 
 
 def _held(query: Query, tables: dict[str, TableProfile | None]) -> set[Expression]:
-    """Columns of one value in the answer: a condition says which, or of which parent that it names they are the key."""
-    held = {t.left for t in conjuncts(query.where) if isinstance(t, Comparison) and t.operator == "="}
+    """Columns of one value in the answer: a condition says which, or of which parent that it names they are the key.
+
+    With them those of all values but one.
+    """
+    tests = [t for t in conjuncts(query.where) if isinstance(t, Comparison)]
+    held = {t.left for t in tests if t.operator == "="}
     named = {c.source for c in held if isinstance(c, Column) and _names(c, tables[c.source])}
     keys = (pair for pair in _equal(query) if any(isinstance(c, Column) and c.source in named for c in pair))
-    return held.union(*keys)
+    return held.union({t.left for t in tests if t.operator == "!="}, *keys)
 
 
 def _names(column: Column, table: TableProfile | None) -> bool:

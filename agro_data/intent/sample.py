@@ -91,12 +91,13 @@ def sample_intents(
         if draft is None:
             continue
         query = canonical(draft.query)
-        if query in seen:
+        meant = identity(draft.query)
+        if meant in seen:
             continue
         score = plausibility(query, profile)
         if score < (LEAST_FOR_COVERAGE if target else LEAST_PLAUSIBLE):
             continue
-        seen.add(query)
+        seen.add(meant)
         uses.update(touched(query))
         idle = 0
         own = int.from_bytes(hashlib.sha256(f"{seed}\0{number}".encode()).digest()[:6], "big")
@@ -115,7 +116,7 @@ def _draft(
     """A new draft of `shape`, or None: tried a few times, so that what is easy to make does not crowd out the rest."""
     for _ in range(TRIES):
         draft = GENERATORS[shape](Scene(atlas, prior, rng, target))
-        if draft is not None and canonical(draft.query) not in seen:
+        if draft is not None and identity(draft.query) not in seen:
             return draft
     return None
 
@@ -166,6 +167,34 @@ def touched(query: Query | SetOperation) -> set[tuple[str, str]]:
     """The (table, column) pairs that `query` names, joins apart."""
     tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
     return {(tables[n.source], n.name) for n in walk(query) if isinstance(n, Column)}
+
+
+def identity(query: Query | SetOperation) -> Query | SetOperation:
+    """What is equal for queries that differ in aliases, or in the order in which they join, alone."""
+    if isinstance(query, SetOperation):
+        return canonical(replace(query, left=_joined_by_name(query.left), right=_joined_by_name(query.right)))
+    return canonical(_joined_by_name(query))
+
+
+def _joined_by_name(query: Query) -> Query:
+    """The same with what is joined in the order of its names; a LEFT JOIN keeps the place that it has."""
+    tables = {source.alias: source.table for source in query.sources}
+    if (
+        len(query.joins) < 2
+        or len(query.sources) != len(query.joins) + 1
+        or any(j.kind != "inner" for j in query.joins)
+    ):
+        return query
+    reached, joins, left = {query.subject.alias}, [], list(query.joins)
+    while left:
+        near = [join for join in left if join.left in reached and join.right not in reached]
+        if not near:
+            return query
+        joins.append(min(near, key=lambda join: (tables[join.right], join.columns)))
+        left.remove(joins[-1])
+        reached.add(joins[-1].right)
+    by_alias = {source.alias: source for source in query.sources}
+    return replace(query, sources=(query.subject, *(by_alias[join.right] for join in joins)), joins=tuple(joins))
 
 
 def canonical(query: Query | SetOperation) -> Query | SetOperation:

@@ -16,6 +16,22 @@ _NOUNS = {
     "updated at": "update time",
     "made by": "maker",
     "reports to": "supervisor",
+    "approved by": "approver",
+    "based in": "base",
+    "born in": "birthplace",
+    "composed by": "composer",
+    "designed by": "designer",
+    "edited by": "editor",
+    "eliminated by": "eliminator",
+    "incorporated in": "place of incorporation",
+    "located in": "location",
+    "managed by": "manager",
+    "manufactured by": "manufacturer",
+    "owned by": "owner",
+    "produced by": "producer",
+    "published by": "publisher",
+    "sold by": "seller",
+    "taught by": "teacher",
 }
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
@@ -62,6 +78,8 @@ def _noun(column: ColumnProfile, singular: str) -> str:
     phrase = column.phrase
     if phrase in _NOUNS:
         return _NOUNS[phrase]
+    if phrase in ("check in", "check out") and column.role == "date":
+        return f"{phrase.replace(' ', '-')} date"
     if phrase in _ENDS:
         place, moment, bound = _ENDS[phrase]
         sort = "time" if column.kind == "time" else column.role

@@ -24,17 +24,22 @@ from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import render_question
+from agro_data.intent.rename import rename_sources
 from agro_data.intent.renderings import renderings, rewrite
-from agro_data.intent.sample import canonical, sample_intents, touched
+from agro_data.intent.sample import canonical, identity, sample_intents, touched
 from agro_data.intent.steps import MOST, decompose
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import (
     Between,
+    Column,
     Comparison,
     Intent,
+    Join,
+    Output,
     Query,
     SetOperation,
     Shape,
+    Source,
     Value,
     from_json,
     to_json,
@@ -143,6 +148,19 @@ def test_no_tree_twice_and_round_trip_through_json(intents: list[Intent]) -> Non
         assert from_json(to_json(intent)) == intent
         assert canonical(intent.query) == intent.query
         assert rewrite(intent.query, "no such rendering", shop.profile()) == intent.query
+
+
+def test_what_only_joins_in_another_order_is_the_same_intent() -> None:
+    order, customer, shop_ = Source("t1", "orders"), Source("t2", "customer"), Source("t3", "shop")
+    bought, sold = Join("t1", "t2", (("customer_id", "id"),)), Join("t1", "t3", (("shop_id", "id"),))
+    shown = (Output(Column("t2", "name")), Output(Column("t3", "name")))
+    one = Query((order, customer, shop_), shown, (bought, sold))
+    other = rename_sources(replace(one, sources=(order, shop_, customer), joins=(sold, bought)), {"t2": "a", "t3": "b"})
+    assert canonical(one) != canonical(other)
+    assert identity(one) == identity(other)
+    assert identity(one) != identity(replace(one, select=shown[::-1]))
+    kept = replace(other, joins=(replace(other.joins[0], kind="left"), other.joins[1]))
+    assert identity(kept) == canonical(kept)
 
 
 def test_coverage_reaches_every_column_within_two_hundred() -> None:

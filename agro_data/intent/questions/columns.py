@@ -20,7 +20,7 @@ from agro_data.intent.questions.habits import (
     SINGULAR_LIST,
 )
 from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import owner, parts_of, term
+from agro_data.intent.questions.phrases import is_part, owner, parts_of, term
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
@@ -132,6 +132,9 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     have = f"have {relation.removesuffix(' by')}" if relation.endswith(" by") else "have"
     seen = Scene(scene.query, scene.profile, scene.voice, scene.outer, seen_from=table)
     many = rows.many.replace(scene.many(rows.base), seen.many(rows.base), 1)
+    join = next(join for other, join, _ in scene.neighbours(rows.base) if other == column.source)
+    key = tuple(pair[0 if join.left == rows.base else 1] for pair in join.columns)
+    have = "are" if is_part(seen, rows.base, key, table) else have
     return Content(f"the {kind} {values} of {parents} {scene.who(column.source)} {have} {many}")
 
 

@@ -76,9 +76,12 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
 
 
 def _with_unit(phrase: str, number: str) -> tuple[str, str]:
-    """ "length in meters", "70" as "length", "70 meters": the unit stands behind the number."""
+    """ "length in meters", "70" as "length", "70 meters": the unit stands behind the number. "11 million USD"."""
     found = _IN_UNITS.fullmatch(phrase)
-    return (found[1], f"{number} {found[2]}") if found else (phrase, number)
+    if found is None:
+        return phrase, number
+    unit = re.sub(r"(thousand|million|billion)s?(?: of)?", r"\1", found[2])
+    return found[1], f"{number} {unit}"
 
 
 def _bounded(phrase: str, operator: Comparator, text: str, voice: Voice, count: bool) -> Atom:

@@ -306,7 +306,7 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     if said_verb.endswith(" by"):
         return _by_them(inner, child, predicate.negated, said_verb.removesuffix(" by"), heavy)
     role = scene.role_below(inner, child, columns, base)
-    if role is None and _is_one(inner, child, columns, scene.table(base)):
+    if role is None and is_part(inner, child, columns, scene.table(base)):
         no, said_one = "not " if predicate.negated else "", subject(inner, child, plural=False)
         said_many = subject(inner, child, plural=True)
         return Atom(verb=(f"are {no}{said_many}", f"is {no}{words.article(said_one)}"), heavy=heavy)
@@ -336,7 +336,7 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     return Atom(have=several, heavy=True)  # last: not "with tickets and status 'open'"
 
 
-def _is_one(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
+def is_part(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
     """Whether a row of `child` is a person of the table `parent`: "people who are not gymnasts".
 
     Or a part that one plays, of rows that only link: "students who are not club members"; a doctor has patients.

@@ -195,8 +195,6 @@ def group(scene: Scene) -> Draft | None:
     value = figure(scene, found)
     narrow = _narrow(scene, found, 0.1, value)
     shown: list[Expression] = [*found.shown, value]
-    if not found.frame.joins and scene.chance(0.1):
-        shown.reverse()
     if scene.chance(0.08):
         shown.append(figure(scene, found))
     order: tuple[OrderKey, ...] = ()
