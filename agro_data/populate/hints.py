@@ -239,6 +239,10 @@ def read_table(body: Mapping[str, Any], where: str) -> TablePlan:
         header, *lines = body["records"]
         if any(len(line) != len(header) for line in lines):
             raise PopulateError(f"{where}: every record needs {len(header)} values, as the first line names")
+        for i, name in enumerate(header):
+            kinds = {type(line[i]) for line in lines}
+            if {bool, str} <= kinds:  # NO, the code of Norway, is false in YAML
+                raise PopulateError(f"{where}.{name}: a record has true or false among texts; write a text in quotes")
         records = {name: tuple(_cell(line[i]) for line in lines) for i, name in enumerate(header)}
     count = body.get("rows") or max((len(values) for values in records.values()), default=0)
     if not count:

@@ -88,13 +88,15 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
     usual = name_database(tables, {**hints, **plain}) if stated else {}
     nouns = _distinct_nouns(_compounds({name: _table_words(name, hints.get(name, Hints())) for name in tables}))
     every = {name: stem(words) for name, words in nouns.items()}
+    # "clm_no" of a payment is the number of a claim, if somebody said that "clm" are claims.
+    written = {name.lower(): every[name] for name, hint in hints.items() if hint.noun and name in every}
     result: dict[str, Names] = {}
     for name, columns in tables.items():
         hint = hints.get(name, Hints())
         single, plural = noun_forms(nouns[name])
         others = [words for other, words in every.items() if other != name]
         around = frozenset(word for column in columns for word in split_identifier(column))
-        full = {column: _column_words(column, hint, every[name], others, around) for column in columns}
+        full = {column: _column_words(column, hint, every[name], others, around, written) for column in columns}
         phrases = _phrases(full, every[name], plural, others, hint.key)
         aloud = all(column.isupper() for column in columns)
         phrases = {
@@ -207,14 +209,19 @@ def _distinct_nouns(candidates: Mapping[str, tuple[list[str], list[str]]]) -> di
 
 
 def _column_words(
-    column: str, hint: Hints, table: list[str], others: list[list[str]], around: frozenset[str]
+    column: str,
+    hint: Hints,
+    table: list[str],
+    others: list[list[str]],
+    around: frozenset[str],
+    written: Mapping[str, list[str]],
 ) -> list[str]:
     words = _flag(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
     own = _in_context(column.lower(), "", table, others, is_key=column == hint.key)
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
-    words = [meant for word in words for meant in meant_beside(word, around)]
+    words = [meant for word in words for meant in written.get(word, meant_beside(word, around))]
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
         resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))

@@ -361,6 +361,16 @@ def test_so_many_is_said_of_what_can_be_counted() -> None:
     assert all(re.search(r"3 to 9 songs|number of songs is (from 3 to 9|between 3 and 9)", text) for text in said)
 
 
+def test_where_the_engine_minds_letter_case_a_pattern_says_that_it_does_not() -> None:
+    """ILIKE is rendered for DuckDB, and a reader would write LIKE."""
+    query = Query((S,), out(COUNT), where=Like(NAME, "starts", Value("Jo", ("singer", "full_name"))))
+    said = texts(query, replace(PROFILE, dialect="duckdb"))
+    assert all(re.search(r"Jo[\"'] \((ignoring case|in any letter case)\)", text) for text in said)
+    assert not [text for text in texts(query) if "case" in text]
+    digits = replace(query, where=Like(NAME, "starts", Value("12", ("singer", "full_name"))))
+    assert not [text for text in texts(digits, replace(PROFILE, dialect="duckdb")) if "case" in text]
+
+
 def test_who_have_none_are_counted_by_what_they_lack() -> None:
     """Not "how many singers that have no concerts are there"."""
     query = Query((S,), out(COUNT), where=Exists(RELATED, LINK, negated=True))

@@ -12,7 +12,9 @@ from making import fan_out
 
 from agro_data.databases.catalog import find_databases
 from agro_data.populate.domain import domain_names, load_domain
+from agro_data.populate.hints import read_table
 from agro_data.populate.samples import build_sample, build_samples
+from agro_data.populate.schema import PopulateError
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profiler import profile_database
 
@@ -174,3 +176,9 @@ def test_code_meanings_cover_the_stored_codes(name, rows):
             if "codes" in facts:
                 stored = {str(v) for v in rows[name][table][column] if v is not None}
                 assert stored <= {str(code) for code in facts["codes"]}
+
+
+def test_a_text_that_yaml_takes_for_false_is_said() -> None:
+    with pytest.raises(PopulateError, match=r"country\.code: .* write a text in quotes"):
+        read_table({"records": [["code", "open"], ["SE", True], [False, False]]}, "country")
+    assert read_table({"records": [["code", "open"], ["SE", True], ["NO", False]]}, "country").rows == 2

@@ -129,6 +129,11 @@ def test_a_table_of_what_belongs_to_another_is_called_by_both() -> None:
     assert said == ["club members", "event participants", "points of sale"]
 
 
+def test_what_somebody_called_a_table_stands_for_its_name_in_columns() -> None:
+    names = name_database({"clm": ("clm_no",), "clm_pmt": ("clm_no", "pmt_amt")}, {"clm": Hints(noun="claim")})
+    assert names["clm_pmt"].phrases["clm_no"] == "claim number"
+
+
 def test_abbreviations_are_said_in_capitals_where_the_name_has_them() -> None:
     batting = ("player", "G", "AB", "SO", "GIDP", "2B", "WCWin", "NAME", "IPouts")
     assert phrases("batting", *batting) == ["player", "G", "AB", "SO", "GIDP", "2B", "WC win", "name", "IP outs"]

@@ -207,9 +207,11 @@ def between(phrase: str, low: str, high: str, voice: Voice, count: bool = True) 
     return Atom(have=f"{a_phrase} {span}", whose=f"{phrase} {words.be(phrase)} {span}")
 
 
-def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> Atom:
-    """A pattern: "a name containing the text 'x'"."""
+def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice, any_case: bool = False) -> Atom:
+    """A pattern: "a name containing the text 'x'". `any_case`: it is said that letter case does not count."""
     what = voice.pick("", "", "", "the substring ", _letters(text)) + text
+    if any_case and text.lower() != text.upper():
+        what += voice.pick(" (ignoring case)", " (in any letter case)")
     singular_forms = {"contains": ("contains", "containing"), "starts": ("starts with", "starting with"),
                       "ends": ("ends with", "ending with")}  # fmt: skip
     verb, doing = singular_forms[kind]

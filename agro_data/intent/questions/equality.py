@@ -38,10 +38,12 @@ def called(scene: Scene, column: Column, predicate: Comparison, text: str) -> st
 def stated(column: ColumnProfile, value: Cell) -> tuple[str, str] | None:
     """Plural and singular predicate of rows in which a flag that asks, `is_hidden` or `has_children`, has a value.
 
-    None where the name does not ask, where rows may lack the flag, or where no predicate can be made of it.
+    So of what is declared as true or false and called by an adjective alone, `hazardous`. None where the name does not
+    ask, where rows may lack the flag, or where no predicate can be made of it.
     """
     first, *rest = [piece.lower() for piece in pieces_of(column.name)] or [""]
-    known = column.role == "boolean" and not column.null_share and not column.named and bool(rest)
+    bare = not rest and column.kind == "boolean" and is_adjective(first)  # "hazardous"
+    known = column.role == "boolean" and not column.null_share and not column.named and (bool(rest) or bare)
     sense = next((sense for sense, texts in _SENSES.items() if str(value).lower() in texts), None)
     if not known or sense is None:
         return None
@@ -50,7 +52,7 @@ def stated(column: ColumnProfile, value: Cell) -> tuple[str, str] | None:
         have = stem.removeprefix("has ")
         return (f"have {have}", stem) if sense else (f"do not have {have}", f"does not have {have}")
     no = "" if sense else "not "
-    if first != "is":
+    if first != "is" and not bare:
         return None
     if stem in STATES or is_adjective(stem.rsplit(" ", 1)[-1].lower()):
         return f"are {no}{stem}", f"is {no}{stem}"

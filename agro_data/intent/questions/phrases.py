@@ -25,7 +25,7 @@ from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.relatives import linked
 from agro_data.intent.questions.values import quoted, say_value, say_values
-from agro_data.intent.questions.vocabulary import BORNE, MAKERS, WORKS
+from agro_data.intent.questions.vocabulary import BORNE, KINDS, MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -194,9 +194,9 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
         return between(term(scene, predicate.argument, base), low, high, voice, count)
     if isinstance(predicate, Like):
         text = str(predicate.text.value)
-        return matched(
-            term(scene, predicate.argument, base), predicate.kind, quoted(text, voice), predicate.negated, voice
-        )
+        phrase, said = term(scene, predicate.argument, base), quoted(text, voice)
+        any_case = scene.profile.dialect == "duckdb"  # where LIKE minds case, and ILIKE is rendered
+        return matched(phrase, predicate.kind, said, predicate.negated, voice, any_case)
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
         texts = say_values(predicate.values, profile, voice)
@@ -395,7 +395,7 @@ def subject(
     Sources in `skip` are not described; conditions in `drop` are said elsewhere; what is `also` said follows from the
     joins. For `nested` see `combine`.
     """
-    atoms = [*atoms_on(scene, alias, set(skip), tuple(drop)), *also]
+    atoms = [*atoms_on(scene, alias, set(skip), tuple(drop), plural), *also]
     head = scene.many(alias) if plural else scene.one(alias)
     first = next((a for a in atoms if a.before), None)
     if first is not None and scene.voice.chance(BEFORE):
@@ -406,16 +406,16 @@ def subject(
 
 
 def atoms_on(
-    scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = (), inner: bool = False
+    scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = (), plural: bool = True
 ) -> list[Atom]:
-    """Conditions on a source and, through its joins, on its neighbours; `inner`: it is one of these itself."""
+    """Conditions on a source and, through its joins, on its neighbours; `plural`: of many rows of it, or of one."""
     parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
     atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
     seen = seen | {alias}
     for other, join, up in scene.neighbours(alias):
         if other in seen or other in scene.cte_of:
             continue
-        below = atoms_on(scene, other, seen, drop, inner=True)
+        below = atoms_on(scene, other, seen, drop, plural)
         if scene.same(alias, other):
             atoms += below
             continue
@@ -423,7 +423,7 @@ def atoms_on(
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
-        atoms.append(_relation(scene, join, other, below, up, bare=not atoms, inner=inner))
+        atoms.append(_relation(scene, join, other, below, up, bare=not atoms, plural=plural))
     return atoms
 
 
@@ -440,8 +440,8 @@ def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
     return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
 
 
-def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, inner: bool) -> Atom:
-    """The tie to a neighbour that meets conditions of its own. `inner`: that of one neighbour, which has but one."""
+def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, plural: bool) -> Atom:
+    """The tie to a neighbour that meets conditions of its own. `plural`: that of many rows, and not of one."""
     voice = scene.voice
     one = scene.one(other)
     single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
@@ -456,8 +456,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
-    # "Items of an order placed by Kyle" may be those of one order: mostly, many belong to many.
-    theirs = f"the {single}" if unique else voice.pick(*[a_single if inner else many] * 4, a_single)
+    # "Items of an order placed by Kyle" may be those of one order: many belong to many.
+    theirs = f"the {single}" if unique else many if plural else a_single
     if unique and voice.chance(APPOSED):
         theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
     within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
@@ -473,7 +473,11 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     its = theirs if unique else a_single
-    if words.last_word(one).lower() in BORNE and not said:
+    kind = words.last_word(one).lower()
+    if kind in KINDS and not said:
+        verb = (f"are of {theirs}", f"is of {its}")
+        return Atom(whose=whose, after=f"of {theirs}" if bare else "", verb=verb, heavy=not simple)
+    if kind in BORNE and not said:
         return Atom(whose=whose, after=f"with {theirs}" if bare else "", have=its, heavy=not simple)
     return Atom(
         whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple

@@ -102,10 +102,9 @@ WORKS = frozenset((
     "volume",
 ))
 
-# What a row has and does not belong to: phones have a chip model, employees a role.
-BORNE = frozenset((
-    "brand", "color", "colour", "kind", "level", "method", "model", "position", "role", "size", "status", "type",
-))
+# What a row does not belong to: phones are of a chip model, and employees have a role.
+KINDS = frozenset(("brand", "kind", "model", "size", "type"))
+BORNE = frozenset(("color", "colour", "level", "method", "position", "role", "status"))
 
 # What a date or year in a column's phrase tells of the row: "release date", "year opened", "date of birth".
 EVENTS = {
