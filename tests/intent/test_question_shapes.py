@@ -361,6 +361,18 @@ def test_so_many_is_said_of_what_can_be_counted() -> None:
     assert all(re.search(r"3 to 9 songs|number of songs is (from 3 to 9|between 3 and 9)", text) for text in said)
 
 
+def test_a_unit_stands_behind_its_number() -> None:
+    long = column("length", "real", "measure", "length in meters")
+    worth = column("worth", "real", "measure", "profits in millions of USD")
+    profile = replace(PROFILE, tables=(replace(SINGER, columns=(*SINGER.columns, long, worth)), CONCERT))
+    above = Query((S,), out(COUNT), where=Comparison(">", Column("t1", "length"), Value(70)))
+    within = replace(above, where=Between(Column("t1", "length"), Value(5), Value(9)))
+    dear = replace(above, where=Comparison("<", Column("t1", "worth"), Value(3)))
+    wanted = {above: "70 meters", within: "(5 to|5 and) 9 meters", dear: "profits .*3 million USD"}
+    for query, text in wanted.items():
+        assert all(re.search(text, one) and " in m" not in one for one in texts(query, profile))
+
+
 def test_where_the_engine_minds_letter_case_a_pattern_says_that_it_does_not() -> None:
     """ILIKE is rendered for DuckDB, and a reader would write LIKE."""
     query = Query((S,), out(COUNT), where=Like(NAME, "starts", Value("Jo", ("singer", "full_name"))))

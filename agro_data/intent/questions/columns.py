@@ -123,19 +123,26 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     if len(expressions) > 1 or not isinstance(column, Column):
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {rows.many}")
     kind, values = scene.voice.weigh(DIFFERENT), words.plural(scene.phrase(column))
-    parents, table = scene.many(column.source), scene.table(column.source)
-    narrowed = any(owner(scene, part) == column.source for part in parts_of(scene.query.where))
-    if narrowed or table is None or parents != table.plural or not _is_near(scene, rows.base, column.source):
-        return Content(f"the {kind} {values} of the {parents} of {rows.many}")
-    # Of different values it does not count how often a parent is met: those of parents that have such a row are all.
-    relation = scene.relation_of(column.source)
+    parents, held = scene.many(column.source), _held_by(scene, column.source, rows)
+    return Content(f"the {kind} {values} of {f'{parents} {held}' if held else f'the {parents} of {rows.many}'}")
+
+
+def _held_by(scene: Scene, parent: str, rows: Described) -> str:
+    """ "who have placed orders in 2010", of customers: of different values it does not count how often one is met.
+
+    "" where more is asked of the parents than that they have such a row, or where they play a role for it.
+    """
+    table = scene.table(parent)
+    narrowed = any(owner(scene, part) == parent for part in parts_of(scene.query.where))
+    if narrowed or table is None or scene.many(parent) != table.plural or not _is_near(scene, rows.base, parent):
+        return ""
+    relation = scene.relation_of(parent)
     have = f"have {relation.removesuffix(' by')}" if relation.endswith(" by") else "have"
+    join = next(join for other, join, _ in scene.neighbours(rows.base) if other == parent)
+    key = tuple(pair[0 if join.left == rows.base else 1] for pair in join.columns)
     seen = Scene(scene.query, scene.profile, scene.voice, scene.outer, seen_from=table)
     many = rows.many.replace(scene.many(rows.base), seen.many(rows.base), 1)
-    join = next(join for other, join, _ in scene.neighbours(rows.base) if other == column.source)
-    key = tuple(pair[0 if join.left == rows.base else 1] for pair in join.columns)
-    have = "are" if is_part(seen, rows.base, key, table) else have
-    return Content(f"the {kind} {values} of {parents} {scene.who(column.source)} {have} {many}")
+    return f"{scene.who(parent)} {'are' if is_part(seen, rows.base, key, table) else have} {many}"
 
 
 def _beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], rows: Described) -> Content:

@@ -62,8 +62,8 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     """
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
-    if sort == "number" and _NUMBER.fullmatch(text):
-        phrase, text = _with_unit(phrase, text)
+    if sort == "number" and _NUMBER.fullmatch(text) and (unit := _IN_UNITS.fullmatch(phrase)):
+        phrase, text, count = unit[1], _with_unit(text, unit[2]), False
     if operator == "!=":
         return _other_than(phrase, sort, text, voice)
     if operator == "=":
@@ -75,13 +75,9 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     return Atom(have=f"{words.article(phrase)} {said}", whose=f"{phrase} comes {said}")
 
 
-def _with_unit(phrase: str, number: str) -> tuple[str, str]:
-    """ "length in meters", "70" as "length", "70 meters": the unit stands behind the number. "11 million USD"."""
-    found = _IN_UNITS.fullmatch(phrase)
-    if found is None:
-        return phrase, number
-    unit = re.sub(r"(thousand|million|billion)s?(?: of)?", r"\1", found[2])
-    return found[1], f"{number} {unit}"
+def _with_unit(number: str, unit: str) -> str:
+    """ "70 meters" for a "length in meters"; "11 million USD" for a "value in millions of USD"."""
+    return f"{number} {re.sub(r'(thousand|million|billion)s?(?: of)?', lambda scale: scale[1], unit)}"
 
 
 def _bounded(phrase: str, operator: Comparator, text: str, voice: Voice, count: bool) -> Atom:
@@ -197,10 +193,11 @@ def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
 
 def between(phrase: str, low: str, high: str, voice: Voice, count: bool = True) -> Atom:
     """Both ends included, and said so. `count` allows "5 to 9 seats" for seats from 5 to 9."""
+    unit = _IN_UNITS.fullmatch(phrase) if _NUMBER.fullmatch(high) else None
+    if unit is not None:
+        phrase, high, count = unit[1], _with_unit(high, unit[2]), False
     span = f"from {low} to {high}" if voice.chance(0.6) else f"between {low} and {high} inclusive"
     a_phrase = phrase if voice.chance(ARTICLE_LEFT_OUT) else words.article(phrase)
-    if count and _NUMBER.fullmatch(high):
-        phrase, high = _with_unit(phrase, high)
     many = counted(phrase) if count else ""
     if many == phrase:
         return Atom(have=f"{low} to {high} {many}", whose=f"number of {phrase} is {span}")
