@@ -7,12 +7,14 @@ two tables share a noun, and within a table no two columns share a phrase.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agro_data.profiling.fragments import in_context, within
+from agro_data.profiling.word_order import as_said, flag_last
 from agro_data.profiling.words import (
+    TIGHT_PREPOSITIONS,
     expand,
     is_participle,
     is_word,
@@ -31,29 +33,7 @@ from agro_data.profiling.words import (
 
 # A name that ends in one of these is said in full: "flight number", never "the number of the flight".
 _NEEDS_NOUN = word_set("number count order group class field part")
-_MOMENTS = word_set("start end join birth death launch release entry exit opening closing arrival departure")
-_TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")
-_PERSON = {"f": "first", "l": "last", "m": "middle"}
-_LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
-_MONEY_UNITS = word_set("usd eur gbp dollars euros cents cent")
-_OTHER_UNITS = word_set("kg mg lb lbs ml mph knots degrees mib") | _MONEY_UNITS
-_WEIGHED = word_set("weight mass load payload fat protein sugar carbohydrates carbs fiber fibre salt")
-_SPANS = word_set("length height width depth distance altitude elevation")
-_TIMES = word_set("time duration length latency delay timeout runtime uptime downtime interval")
-_STORED = word_set("size memory ram storage disk")
-_UNITS_BEHIND = {
-    "g": _WEIGHED, "m": _SPANS, "l": word_set("volume capacity"),
-    "s": _TIMES, "seconds": _TIMES, "minutes": _TIMES, "hours": _TIMES,
-    "ms": _TIMES | word_set("timestamp epoch elapsed response"), "milliseconds": _TIMES,
-    "bytes": _STORED, "kb": _STORED, "mb": _STORED, "gb": _STORED, "tb": _STORED,
-}  # fmt: skip
-_NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
-_KINDS_OF_NAME = word_set("first last middle given full short long maiden family common official scientific")
-_SIDES = word_set("home away winner loser source target from to old new first second buyer seller sender receiver")
-_FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
-_GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
-_CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title|location)")
 
 
 @dataclass(frozen=True)
@@ -181,9 +161,9 @@ def _verb_to_noun(words: list[str]) -> list[str]:
     """["has", "pet"] becomes ["pet", "record"]; ["faculty", "participates", "in"] ["faculty", "participation"]."""
     verbs = lexicon().verbs
     place = next((i for i, word in enumerate(words) if word in verbs), None)
-    if place is None or (place > 0 and place < len(words) - 1 and words[-1] not in _TIGHT_PREPOSITIONS):
+    if place is None or (place > 0 and place < len(words) - 1 and words[-1] not in TIGHT_PREPOSITIONS):
         return words
-    others = [word for word in (*words[:place], *words[place + 1 :]) if word not in _TIGHT_PREPOSITIONS]
+    others = [word for word in (*words[:place], *words[place + 1 :]) if word not in TIGHT_PREPOSITIONS]
     return [*map(singular_word, others), *verbs[words[place]].split()]
 
 
@@ -216,20 +196,20 @@ def _column_words(
     around: frozenset[str],
     written: Mapping[str, list[str]],
 ) -> list[str]:
-    words = _flag(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
-    own = _in_context(column.lower(), "", table, others, is_key=column == hint.key)
+    words = flag_last(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
+    own = in_context(column.lower(), "", table, others, is_key=column == hint.key)
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
     words = [meant for word in words for meant in written.get(word, meant_beside(word, around))]
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
-        resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))
+        resolved.extend(in_context(word, following, table, others, is_key=column == hint.key))
     nouns = frozenset(word for noun in (table, *others) for word in noun)  # a "stat" of "stats" is no status
     expanded = expand(resolved, nouns) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
-    return _moment(_unit(_payment(_count_noun(_gender(_kind_first(_happened(expanded, table)))))))
+    return as_said(expanded, table)
 
 
 def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
@@ -249,50 +229,7 @@ def _plausible(given: str, identifier: str) -> str:
     shared = any(a[:3] == b[:3] for a in words for b in own)
     letters, brief = "".join(words), "".join(own)
     telling = any(word == "id" or (len(word) >= 4 and is_word(word)) for word in own)
-    return given if shared or not telling or _within(brief, letters) or _within(letters, brief) else ""
-
-
-def _within(short: str, long: str) -> bool:
-    rest = iter(long)
-    return all(letter in rest for letter in short)
-
-
-def _moment(words: list[str]) -> list[str]:
-    """ "created at" as "created time", "sent on" as "sent date": what ends in a preposition has no plural.
-
-    So with "date contact from" and "date contact to", the contact's start and end date.
-    """
-    ends, nouns = {"from": "start", "to": "end"}, {"at": "time", "on": "date"}
-    if words[0] == "date" and words[-1] in ends:
-        within = [word for word in words[1:-1] if word not in _TIGHT_PREPOSITIONS]
-        of = within[:-1] if within and is_participle(within[-1]) else within
-        return [*of, ends[words[-1]], "date"]
-    placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
-    return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
-
-
-def _happened(words: list[str], table: list[str]) -> list[str]:
-    """ "date claim made" as "claim made date", of a claim as "date made"; "date became customer" as "joining date"."""
-    if words[:2] == ["date", "became"]:
-        return ["joining", "date"]
-    what = words[1:-1]
-    if words[0] != "date" or not what or not is_participle(words[-1]) or not _TIGHT_PREPOSITIONS.isdisjoint(what):
-        return words
-    return ["date", words[-1]] if what == table[-len(what) :] else [*what, words[-1], "date"]
-
-
-def _kind_first(words: list[str]) -> list[str]:
-    """ "name last" as "last name", "team id loser" as "loser team id"."""
-    if len(words) == 2 and words[0] == "name" and words[1] in _KINDS_OF_NAME:
-        return words[::-1]
-    return [words[-1], *words[:-1]] if len(words) > 2 and words[-2] == "id" and words[-1] in _SIDES else words
-
-
-def _payment(words: list[str]) -> list[str]:
-    """ "amount payment" as "payment amount", "year join" as "join year"."""
-    of = len(words) == 2 and words[0] in ("amount", "datetime") and words[1].endswith(("ment", "tion"))
-    at = len(words) == 2 and words[0] in ("date", "time", "datetime", "year") and words[1] in _MOMENTS
-    return words[::-1] if of or at else words
+    return given if shared or not telling or within(brief, letters) or within(letters, brief) else ""
 
 
 def _better_split(given: str, identifier: str) -> list[str]:
@@ -303,117 +240,6 @@ def _better_split(given: str, identifier: str) -> list[str]:
         return own
     same = "".join(words) == "".join(own)
     return own if same and len(own) < len(words) and all(map(is_word, own)) else words
-
-
-def _unit(words: list[str]) -> list[str]:
-    """ "length meters" as "length in meters", "area km 2" as "area in square km", "weight g" as "weight in g"."""
-    if len(words) > 2 and words[-1] == "2" and words[-2] in _LENGTHS:
-        words = [*words[:-2], "square", words[-2]]
-    if len(words) > 2 and words[-2] in ("million", "millions", "billion", "billions"):
-        scale = words[-2] if words[-2].endswith("s") else words[-2] + "s"
-        return [*words[:-2], "in", scale, "of", words[-1]] if words[-1] in _OTHER_UNITS else words
-    if len(words) > 1 and words[-1] in ("million", "billion") and words[-2] != "in":
-        return [*words[:-1], "in", words[-1] + "s"]
-    if words[-2:] == ["in", "percentage"]:
-        return [*words[:-1], "percent"]
-    place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
-    return [*words[:place], "in", *words[place:]] if place > 0 and _measured(words[place - 1], words[-1]) else words
-
-
-def _measured(noun: str, unit: str) -> bool:
-    """Whether `unit` is one behind `noun`: a "g" or an "ms" is one only of what is weighed or takes time."""
-    if noun in _UNITS_BEHIND.get(unit, ()):
-        return True
-    # "total miles" are many miles, and "total cents" are the total.
-    unfit = noun in _NO_UNIT_AFTER and not (noun == "total" and unit in _MONEY_UNITS)
-    return unit in _LENGTHS | _OTHER_UNITS and not unfit
-
-
-def _in_context(word: str, following: str, table: list[str], others: list[list[str]], *, is_key: bool) -> list[str]:
-    """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table."""
-    known = lexicon()
-    if word in known.expansions and following == "id" and len(word) >= 3:
-        return _noun_of(word, table, others) or [word]
-    if word in known.expansions or word in known.acronyms or word.isdigit() or not word.isascii():
-        return [word]
-    if word in _PERSON and following == "name":
-        return [_PERSON[word]]
-    glued = _CONTEXT_SUFFIX.fullmatch(word)
-    if glued and is_key and len(word) <= 4 and glued[2] in ("id", "no") and _abbreviates(glued[1], table):
-        return [*table, glued[2]]
-    if glued and not is_word(word):
-        noun = _noun_of(glued[1], table, others) or (_key_of(glued[1], table, others) if glued[2] == "id" else [])
-        return [*noun, glued[2]] if noun else [word]
-    fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
-    if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
-        return _noun_of(word, table, others) or [word]
-    if len(word) >= 4 and not is_word(word):  # "franch" of a franchise, beside other things or none
-        for nouns in (table, [noun for words in others for noun in words]):
-            begun = {noun for noun in nouns if noun.startswith(word)}
-            if len(begun) == 1:
-                return list(begun)
-    return [word]
-
-
-def _key_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
-    """The one noun of which "ap" of "apid" has the first letter and another: "airport"."""
-    fits = [
-        words for words in (table, *others) if words[0].startswith(fragment[0]) and _within(fragment, "".join(words))
-    ]
-    return fits[0] if len(fits) == 1 and 2 <= len(fragment) <= 3 else []
-
-
-def _noun_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
-    if len(fragment) >= 4 and is_word(fragment):
-        return []
-    if _abbreviates(fragment, table):
-        return table
-    if fragment in lexicon().expansions:
-        # "doc" is the doctor of a database that has doctors and no documents.
-        begun = [words for words in others if "".join(words).startswith(fragment)]
-        return begun[0] if len(begun) == 1 else lexicon().expansions[fragment].split()
-    matches = [words for words in others if _abbreviates(fragment, words)]
-    if len(matches) == 1 or (matches and len(fragment) >= 3):
-        return matches[0]
-    # "amen" of "dorm amenity"
-    return table if len(fragment) >= 3 and table[-1].startswith(fragment) else []
-
-
-def _abbreviates(fragment: str, words: list[str]) -> bool:
-    initials = "".join(word[0] for word in words)
-    return "".join(words).startswith(fragment) or (len(words) > 1 and fragment == initials)
-
-
-def _gender(words: list[str]) -> list[str]:
-    for ending in _GENDER_ENDINGS:
-        if (
-            len(words) > len(ending)
-            and words[-len(ending) :] == ending
-            and words[-len(ending) - 1] in ("gender", "sex")
-        ):
-            return words[: -len(ending)]
-    return words
-
-
-def _flag(words: list[str]) -> list[str]:
-    for ending in _FLAG_ENDINGS:
-        if len(words) > len(ending) and words[-len(ending) :] == ending:
-            return [*words[: -len(ending)], "flag"]
-    if len(words) > 1 and words[0] in ("is", "if"):
-        return [*words[1:], "flag"]
-    return words
-
-
-def _count_noun(words: list[str]) -> list[str]:
-    """ "number deaths" and "count deaths" become "number of deaths"; "number in season" and "number" alone stay."""
-    if words[:1] == ["count"] and len(words) > 1 and singular_word(words[-1]) != words[-1]:
-        words = ["number", *words[1:]]
-    if words[:1] != ["number"] or len(words) < 2 or words[1].isdigit():
-        return words
-    rest = words[2:] if words[1] == "of" else words[1:]
-    if not rest or (words[1] != "of" and rest[0] in _TIGHT_PREPOSITIONS):
-        return words
-    return ["number", "of", *noun_forms(rest)[1]]
 
 
 def _phrases(
@@ -443,7 +269,7 @@ def _without_noun(
     if (
         not starts_with(words, prefix)
         or not rest
-        or rest[0] in _TIGHT_PREPOSITIONS
+        or rest[0] in TIGHT_PREPOSITIONS
         or rest[0].isdigit()
         or rest[-1].isdigit()
         or rest[-1] in _NEEDS_NOUN

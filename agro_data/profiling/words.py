@@ -29,7 +29,8 @@ def word_set(text: str) -> frozenset[str]:
 
 _COMMON_RANK = 60_000  # words rarer than this in wordninja's list are often names and fragments
 _GLUE = word_set("of in to by at on no id is or and for yn")
-_PREPOSITIONS = word_set("of in for to by with from per on at under over between")
+PREPOSITIONS = word_set("of in for to by with from per on at under over between")
+TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")  # which a name does not begin or end with
 _PLURAL_MODIFIERS = word_set("media data sports sales goods news savings arts series species systems operations")
 _STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won lost written")
 
@@ -287,7 +288,7 @@ def head_place(words: list[str]) -> int:
     >>> head_place(["products", "booked"]), head_place(["first", "notification", "of", "loss"])
     (0, 1)
     """
-    end = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), len(words))
+    end = next((place for place, word in enumerate(words) if place and word in PREPOSITIONS), len(words))
     return end - 2 if end > 1 and is_participle(words[end - 1]) else end - 1
 
 

@@ -13,6 +13,7 @@ from agro_data.intent.questions.vocabulary import CONTAINERS, EVENTS, NOT_COUNTE
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.units import without_unit
 
 Sort = Literal["number", "year", "date", "text", "boolean"]
 
@@ -24,13 +25,6 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     "<": ("before", "earlier than"),
 }
 _NUMBER = re.compile(r"-?\d[\d.,]*")
-_IN_UNITS = re.compile(
-    r"(.+) in ((?:(?:square|cubic|(?:thousand|million|billion)s? of) )?"
-    r"(?:met(?:er|re)s|feet|inches|yards|miles|km|cm|mm|kg|g|mg|lbs?|pounds|tons|ml|lit(?:er|re)s|mph|knots|percent"
-    r"|USD|EUR|GBP|dollars|euros|cents|years|months|weeks|days|hours|minutes|seconds|ms|bytes|[KMGT]i?B|[MG]Hz|degrees)"
-    r"|(?:thousand|million|billion)s?)",
-    re.IGNORECASE,
-)
 _PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
 _KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
@@ -62,8 +56,9 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     """
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
-    if sort == "number" and _NUMBER.fullmatch(text) and (unit := _IN_UNITS.fullmatch(phrase)):
-        phrase, text, count = unit[1], _with_unit(text, unit[2]), False
+    bare, unit = without_unit(phrase)
+    if unit and sort == "number" and _NUMBER.fullmatch(text):
+        phrase, text, count = bare, f"{text} {unit}", False
     if operator == "!=":
         return _other_than(phrase, sort, text, voice)
     if operator == "=":
@@ -73,11 +68,6 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     bound = {">": "after", "<": "before", ">=": "at or after", "<=": "at or before"}[operator]
     said = f"{bound} {text} alphabetically"
     return Atom(have=f"{words.article(phrase)} {said}", whose=f"{phrase} comes {said}")
-
-
-def _with_unit(number: str, unit: str) -> str:
-    """ "70 meters" for a "length in meters"; "11 million USD" for a "value in millions of USD"."""
-    return f"{number} {re.sub(r'(thousand|million|billion)s?(?: of)?', lambda scale: scale[1], unit)}"
 
 
 def _bounded(phrase: str, operator: Comparator, text: str, voice: Voice, count: bool) -> Atom:
@@ -193,9 +183,9 @@ def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
 
 def between(phrase: str, low: str, high: str, voice: Voice, count: bool = True) -> Atom:
     """Both ends included, and said so. `count` allows "5 to 9 seats" for seats from 5 to 9."""
-    unit = _IN_UNITS.fullmatch(phrase) if _NUMBER.fullmatch(high) else None
-    if unit is not None:
-        phrase, high, count = unit[1], _with_unit(high, unit[2]), False
+    bare, unit = without_unit(phrase)
+    if unit and _NUMBER.fullmatch(high):
+        phrase, high, count = bare, f"{high} {unit}", False
     span = f"from {low} to {high}" if voice.chance(0.6) else f"between {low} and {high} inclusive"
     a_phrase = phrase if voice.chance(ARTICLE_LEFT_OUT) else words.article(phrase)
     many = counted(phrase) if count else ""

@@ -6,9 +6,8 @@ import re
 
 from agro_data.intent.questions import words
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
-from agro_data.profiling.words import is_participle, present_participle
+from agro_data.profiling.words import PREPOSITIONS, is_participle, present_participle
 
-_BEHIND = frozenset(("at", "by", "for", "from", "in", "not", "of", "on", "per", "to", "under", "with"))
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
 _NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
 
@@ -101,5 +100,5 @@ def _less(noun: str, owner: str, last: bool) -> str:
     for at in range(len(said) - len(own) + 1):
         rest = [*said[:at], *said[at + len(own) :]]
         if said[at : at + len(own)] == own and rest and (last or rest[-1] == said[-1]):
-            return "" if rest[0] in _BEHIND else " ".join(rest)
+            return "" if rest[0] in PREPOSITIONS | {"not"} else " ".join(rest)
     return ""
