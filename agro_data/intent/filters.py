@@ -69,13 +69,12 @@ def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bo
     """The columns of `aliases` that something can be asked of, and how often it is."""
     scene = frame.scene
     pool: list[tuple[Column, float]] = []
-    # A key that is joined along is that of a parent in the question, which is asked of by its name.
-    joined = {Column(j.left, name) for j in frame.joins if j.direction == "up" for name, _ in j.columns}
+    left_out = taken | frame.keys_up  # of a parent in the question is asked by its name, not by its key
     for alias in aliases:
         table = frame.table(alias)
         for profile in frame.atlas.columns(table.name):
             column = Column(alias, profile.name)
-            if column in taken | joined or (profile.distinct < 2 and profile.null_share == 0):
+            if column in left_out or (profile.distinct < 2 and profile.null_share == 0):
                 continue
             target = scene.target == (table.name, profile.name)
             if (broad and _singles_out(table, profile)) or (is_kept_of_row(profile) and not target):

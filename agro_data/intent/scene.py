@@ -107,6 +107,11 @@ class Frame:
     def never_null(self, column: Column) -> bool:
         return self.table(column.source).never_null(column.name)
 
+    @property
+    def keys_up(self) -> set[Column]:
+        """The key columns along which parents are joined."""
+        return {Column(j.left, name) for j in self.joins if j.direction == "up" for name, _ in j.columns}
+
     def up(self, alias: str, edge: Edge) -> str:
         """Join the parent of `alias`; an edge already joined gives its alias again."""
         for join in self.joins:

@@ -21,6 +21,7 @@ from agro_data.intent.questions.habits import (
 )
 from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import is_part, owner, parts_of, term
+from agro_data.intent.questions.relatives import deed
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
@@ -136,8 +137,8 @@ def _held_by(scene: Scene, parent: str, rows: Described) -> str:
     narrowed = any(owner(scene, part) == parent for part in parts_of(scene.query.where))
     if narrowed or table is None or scene.many(parent) != table.plural or not _is_near(scene, rows.base, parent):
         return ""
-    relation = scene.relation_of(parent)
-    have = f"have {relation.removesuffix(' by')}" if relation.endswith(" by") else "have"
+    done = deed(scene.relation_of(parent))
+    have = f"have {done}" if done else "have"
     join = next(join for other, join, _ in scene.neighbours(rows.base) if other == parent)
     key = tuple(pair[0 if join.left == rows.base else 1] for pair in join.columns)
     seen = Scene(scene.query, scene.profile, scene.voice, scene.outer, seen_from=table)

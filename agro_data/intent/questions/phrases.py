@@ -23,7 +23,7 @@ from agro_data.intent.questions.functions import combined, function_words, metri
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.relatives import linked
+from agro_data.intent.questions.relatives import deed, linked
 from agro_data.intent.questions.values import quoted, say_value, say_values
 from agro_data.intent.questions.vocabulary import BORNE, KINDS, MAKERS, WORKS
 from agro_data.intent.tree import (
@@ -303,8 +303,8 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     heavy = said not in (inner.one(child), inner.many(child))
     columns = tuple(c.name for _, c in predicate.link)
     said_verb = scene.verb(inner.table(child), scene.table(base), [(c.name, o.name) for o, c in predicate.link])
-    if said_verb.endswith(" by"):
-        return _by_them(inner, child, predicate.negated, said_verb.removesuffix(" by"), heavy)
+    if done := deed(said_verb):
+        return _by_them(inner, child, predicate.negated, done, heavy)
     role = scene.role_below(inner, child, columns, base)
     if role is None and is_part(inner, child, columns, scene.table(base)):
         no, said_one = "not " if predicate.negated else "", subject(inner, child, plural=False)
@@ -447,8 +447,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
     simple = len(below) == 1 and not below[0].heavy
     said = scene.relation(join)
-    if not up and said.endswith(" by"):
-        some = f"{said.removesuffix(' by')} at least one {single}"
+    if not up and (done := deed(said)):
+        some = f"{done} at least one {single}"
         return Atom(verb=(f"have {some}", f"has {some}"), heavy=True)
     if not up:
         return Atom(have=f"at least one {single}", heavy=True)

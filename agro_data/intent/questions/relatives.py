@@ -12,6 +12,11 @@ _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$
 _NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
 
 
+def deed(relation: str) -> str:
+    """ "placed" of the relation phrase "placed by", which the parents have done; "" of others."""
+    return relation.removesuffix(" by") if relation.endswith(" by") else ""
+
+
 def key_phrase(child: TableProfile, column: str) -> str:
     """What a key column is called as the thing that it leads to: "home team" of "home team id"."""
     return _KEY_WORDS.sub("", child.by_name[column].phrase)

@@ -11,6 +11,7 @@ from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, quantity, subject, term
+from agro_data.intent.questions.relatives import deed
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -127,9 +128,8 @@ def _parents(scene: Scene, key: Expression) -> tuple[str, str, str] | None:
     if any(up and key.name in dict(join.columns) for _, join, up in scene.neighbours(base)):
         return None  # more is said of that parent than that it has a row
     parent, columns = found[0], [(key.name, name) for name in found[0].primary_key]
-    done = scene.verb(scene.table(base), parent, columns)
-    deed = f"{done.removesuffix(' by')} " if done.endswith(" by") else ""
-    held = f"have {deed}at least one {subject(scene, base, False)}"
+    done = deed(scene.verb(scene.table(base), parent, columns))
+    held = f"{f'have {done}' if done else 'have'} at least one {subject(scene, base, False)}"
     who = "who" if words.is_person(parent.singular) else "that"
     return parent.plural, f"{who} {held}", held
 

@@ -171,9 +171,7 @@ def count(scene: Scene) -> Draft | None:
         ]
         column = scene.column(table.name, several)
         # The different parents of rows of one parent are that one.
-        taken = fixed(where) | {
-            Column(j.left, name) for j in frame.joins if j.direction == "up" for name, _ in j.columns
-        }
+        taken = fixed(where) | frame.keys_up
         if column is not None and Column(frame.root, column.name) not in taken:
             what = Aggregate("count", Column(frame.root, column.name), distinct=True)
     return Draft(frame.query(select=outputs([what]), where=where))
