@@ -253,8 +253,8 @@ def has_gaps(table: TableProfile, column: ColumnProfile) -> bool:
 
 def is_prose(column: ColumnProfile) -> bool:
     """Whether the column tells of one row in words, by its name: few details that repeat are no kinds of things."""
-    first, *_, last = [*column.phrase.lower().split(" ") * 2]
-    return last in _PROSE or first in ("how", "why")
+    said = column.phrase.lower().split(" ")
+    return said[-1] in _PROSE or said[0] in ("how", "why")
 
 
 def is_number(column: ColumnProfile) -> bool:
