@@ -5,10 +5,11 @@ Every step runs by itself: what it builds on stands in it as a CTE. The last ste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agro_data.databases.quoting import folded
 from agro_data.intent.names import pick_style
 from agro_data.intent.rename import transform
 from agro_data.intent.step_words import StepWords
@@ -46,6 +47,28 @@ class Step:
     columns: tuple[str, ...]
 
 
+class StepNames:
+    """Gives steps names in snake case that neither a table nor another step has."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        self._taken = {folded(table) for table in tables}
+
+    def new(self, wanted: str) -> str:
+        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in wanted.lower()).strip("_") or "rows"
+        plain = plain if not plain[0].isdigit() else f"step_{plain}"
+        name, number = plain, 2
+        while name in self._taken:
+            name, number = f"{plain}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+def not_read(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The names of the steps that no other step reads, so that the answer does."""
+    read = {name for step in steps for name in step.inputs}
+    return tuple(step.name for step in steps if step.name not in read)
+
+
 def decompose(intent: Intent, profile: DatabaseProfile) -> tuple[Step, ...]:
     """One to five steps that lead to `intent`; the last step's `sql` equals `render_sql(intent, profile)`."""
     work = _Decomposition(intent, profile)
@@ -61,7 +84,7 @@ class _Decomposition:
         self.intent = intent
         self.profile = profile
         self.words = StepWords(intent.query, profile)
-        self.taken = {t.name.lower() for t in profile.tables}
+        self.names = StepNames(table.name for table in profile.tables)
         self.steps: list[Step] = []
 
     def add(self, name: str, line: str, query: Query, inputs: Sequence[str] = ()) -> str:
@@ -71,32 +94,21 @@ class _Decomposition:
         self.steps.append(Step(name, line, sql, tuple(inputs), self._columns(query)))
         return name
 
-    def name(self, wanted: str) -> str:
-        """A snake_case step name that no table and no other step has."""
-        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in wanted.lower()).strip("_") or "rows"
-        plain = plain if not plain[0].isdigit() else f"step_{plain}"
-        name, number = plain, 2
-        while name in self.taken:
-            name, number = f"{plain}_{number}", number + 1
-        self.taken.add(name)
-        return name
-
     def _columns(self, query: Query | SetOperation) -> tuple[str, ...]:
         tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
         used = {(tables[n.source], n.name) for n in walk(query) if isinstance(n, Column) and n.source in tables}
         return tuple(sorted(f"{t}.{c}" for t, c in used if t in self.profile.by_name))
 
     def finish(self) -> tuple[Step, ...]:
-        used = {name for step in self.steps for name in step.inputs}
-        inputs = tuple(s.name for s in self.steps if s.name not in used)
+        inputs = not_read(self.steps)
         sql = render_sql(self.intent, self.profile)
         line = self._last_line()
-        self.steps.append(Step(self.name("answer"), line, sql, inputs, self._columns(self.intent.query)))
+        self.steps.append(Step(self.names.new("answer"), line, sql, inputs, self._columns(self.intent.query)))
         return tuple(self.steps)
 
     def sides(self, operation: SetOperation) -> None:
         for word, side in (("first", operation.left), ("second", operation.right)):
-            self.add(self.name(f"{word}_list"), f"{_capital(word)} list: {self._listing(side)}.", side)
+            self.add(self.names.new(f"{word}_list"), f"{_capital(word)} list: {self._listing(side)}.", side)
 
     def parts(self, query: Query) -> None:
         for cte in query.ctes:
@@ -118,14 +130,14 @@ class _Decomposition:
         for node in walk((query.where, query.having)):
             if isinstance(node, Scalar) and node.alone:
                 what = self.words.expression(node.query.select[0].expression)
-                found.append(self.add(self.name(what), f"Find the {what}.", node.query))
+                found.append(self.add(self.names.new(what), f"Find the {what}.", node.query))
             elif isinstance(node, InQuery):
-                found.append(self.add(self.name("related_rows"), f"{self._listing(node.query)}.", node.query))
+                found.append(self.add(self.names.new("related_rows"), f"{self._listing(node.query)}.", node.query))
             elif isinstance(node, Exists):
                 inner = replace(node.query, select=tuple(Output(b) for _, b in node.link), distinct=True)
                 rows = self.words.rows(inner.subject)
                 test = f" where {self.words.predicate(inner.where)}" if inner.where else ""
-                found.append(self.add(self.name(f"linked_{rows}"), f"Find what the {rows}{test} refer to.", inner))
+                found.append(self.add(self.names.new(f"linked_{rows}"), f"Find what the {rows}{test} refer to.", inner))
         return [name for name in found if name]
 
     def _joined(self, query: Query) -> tuple[str, Query, dict[Column, str]] | None:
@@ -147,7 +159,7 @@ class _Decomposition:
         body = Query(query.sources, tuple(Output(c, n) for c, n in names.items()), query.joins, where)
         rows = " and ".join(self.words.rows(s) for s in query.sources)
         test = f", keeping those where {self.words.predicate(where)}" if where is not None else ""
-        name = self.name(f"joined_{self.words.rows(query.subject)}")
+        name = self.names.new(f"joined_{self.words.rows(query.subject)}")
         self.add(name, f"Match the {rows}{test}.", body)
         return (name, body, names) if where == query.where else None
 
@@ -160,7 +172,7 @@ class _Decomposition:
         values = tuple(e for e in kept if e not in query.group_by)
         line = f"For each {keys}, find the {self.words.listed(values)}." if values else f"List each {keys}."
         body = replace(query, select=outputs, having=None, order_by=(), limit=None, distinct=False, keep=None)
-        self._on_top(self.name(f"grouped_{self.words.rows(query.subject)}"), line, body, joined, inputs)
+        self._on_top(self.names.new(f"grouped_{self.words.rows(query.subject)}"), line, body, joined, inputs)
 
     def _windowed(self, query: Query, joined: tuple[str, Query, dict[Column, str]] | None) -> None:
         keep = query.keep
@@ -171,7 +183,7 @@ class _Decomposition:
         keys = self.words.listed(keep.partition)
         line = f"Rank the {self.words.rows(query.subject)} within each {keys}."
         body = replace(query, select=select, keep=None, order_by=())
-        self._on_top(self.name("ranked_rows"), line, body, joined, ())
+        self._on_top(self.names.new("ranked_rows"), line, body, joined, ())
 
     def _on_top(
         self,

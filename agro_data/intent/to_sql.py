@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.intent.expression_sql import ExpressionWriter, conjunction
 from agro_data.intent.names import NameStyle, alias_names, pick_style
@@ -155,7 +156,7 @@ class QueryWriter(ExpressionWriter):
             ]
         )
         self._body(inner, query, qualify)
-        wrapper = _fresh("ranked", {t.name.lower() for t in self.profile.tables} | set(self.derived))
+        wrapper = _fresh("ranked", {folded(t.name) for t in self.profile.tables} | set(self.derived))
         outer = exp.Select(expressions=[exp.column(self.identifier(n)) for n in named])
         if query.distinct:
             outer.set("distinct", exp.Distinct())

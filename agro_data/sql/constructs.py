@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agro_data.databases.quoting import folded
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.walks import local_nodes
 
@@ -210,13 +211,13 @@ def _is_top_k_per_group(found: Resolution) -> bool:
     for window in found.tree.find_all(exp.Window):
         if isinstance(window.this, _RANKS) and window.args.get("partition_by"):
             if isinstance(window.parent, exp.Alias):
-                ranks.add(window.parent.alias.lower())
+                ranks.add(folded(window.parent.alias))
             elif window.find_ancestor(exp.Qualify) is not None:
                 return True
     if not ranks:
         return False
     for clause in found.tree.find_all(exp.Where, exp.Qualify):
         for column in clause.find_all(exp.Column):
-            if column.name.lower() in ranks and isinstance(column.parent, (exp.LT, exp.LTE, exp.EQ, exp.Between)):
+            if folded(column.name) in ranks and isinstance(column.parent, (exp.LT, exp.LTE, exp.EQ, exp.Between)):
                 return True
     return False

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.intent.steps import MOST, Step
+from agro_data.intent.steps import MOST, Step, StepNames, not_read
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.facts import facts_of, sql_facts
@@ -30,7 +31,7 @@ class _Decomposition:
         self.sql, self.dialect, self.schema = sql, dialect, schema
         self.tree = parse_select(sql, dialect)
         self.found = resolve(self.tree, dialect, schema)
-        self.taken = {table.lower() for table in schema}
+        self.names = StepNames(schema)
         self.made: list[Step] = []
         self.named: dict[str, tuple[str, exp.CTE]] = {}  # CTE by lower-case name -> the step's name, and the CTE
 
@@ -99,10 +100,10 @@ class _Decomposition:
             return
         if found.problems:
             return
-        name = self._name(wanted)
+        name = self.names.new(wanted)
         self.made.append(Step(name, _line(body, self.dialect), sql, inputs, facts_of(found, self.dialect).columns))
         if cte is not None:
-            self.named[cte.alias.lower()] = (name, cte.copy())
+            self.named[folded(cte.alias)] = (name, cte.copy())
 
     def _with_what_it_reads(self, body: exp.Expr) -> tuple[str, ...]:
         """Put the CTEs before `body` that it reads, directly or through others; the names of their steps."""
@@ -110,7 +111,7 @@ class _Decomposition:
         waiting = [body]
         while waiting:
             for table in waiting.pop().find_all(exp.Table):
-                name = table.name.lower()
+                name = folded(table.name)
                 if name in self.named and name not in needed:
                     needed.append(name)
                     waiting.append(self.named[name][1])
@@ -122,18 +123,9 @@ class _Decomposition:
         return tuple(self.named[name][0] for name in order)
 
     def _last(self) -> Step:
-        used = {name for step in self.made for name in step.inputs}
-        inputs = tuple(step.name for step in self.made if step.name not in used)
+        inputs = not_read(self.made)
         facts = sql_facts(self.sql, self.dialect, self.schema)
-        return Step(self._name("answer"), _line(self.tree, self.dialect), self.sql, inputs, facts.columns)
-
-    def _name(self, wanted: str) -> str:
-        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in wanted.lower()).strip("_") or "rows"
-        name, number = plain, 2
-        while name in self.taken:
-            name, number = f"{plain}_{number}", number + 1
-        self.taken.add(name)
-        return name
+        return Step(self.names.new("answer"), _line(self.tree, self.dialect), self.sql, inputs, facts.columns)
 
 
 def _line(tree: exp.Expr, dialect: Dialect) -> str:

@@ -11,6 +11,7 @@ from random import Random
 from sqlglot import exp
 from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.intent.atlas import Atlas
 from agro_data.llm.prompts.vary_query import Kind
@@ -79,17 +80,17 @@ def _inlined(tree: exp.Query) -> exp.Query | None:
     clause = tree.args.get("with_")
     if clause is None or clause.args.get("recursive"):
         return None
-    held = {cte.alias.lower(): cte.this for cte in clause.expressions}
+    held = {folded(cte.alias): cte.this for cte in clause.expressions}
     tree.set("with_", None)
     places = 0
     for _ in held:  # a CTE may read one before it
-        read = [table for table in tree.find_all(exp.Table) if table.name.lower() in held and not table.db]
+        read = [table for table in tree.find_all(exp.Table) if folded(table.name) in held and not table.db]
         places += len(read)
         if places > MOST_INLINED:  # each that reads one before it twice doubles them
             return None
         for table in read:
             alias = exp.TableAlias(this=identifier(table.alias_or_name))
-            table.replace(exp.Subquery(this=held[table.name.lower()].copy(), alias=alias))
+            table.replace(exp.Subquery(this=held[folded(table.name)].copy(), alias=alias))
     return tree
 
 
@@ -131,7 +132,7 @@ def _advanced(found: Resolution, dialect: Dialect) -> Iterator[str]:
         inner.set(name, None)
     names = [item.alias_or_name or f"value_{place}" for place, item in enumerate(inner.expressions, 1)]
     names[figures[0]] = "figure"
-    if len({name.lower() for name in names}) < len(names):
+    if len({folded(name) for name in names}) < len(names):
         return
     items = [exp.alias_(item.unalias(), identifier(name)) for item, name in zip(inner.expressions, names, strict=True)]
     inner.set("expressions", items)

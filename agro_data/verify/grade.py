@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from agro_data.databases.content import is_as_found
+from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
@@ -410,9 +411,9 @@ def _readable(golds: Sequence[str], dialect: Dialect) -> list[exp.Query]:
 
 
 def _reads_a_table(tree: exp.Query) -> bool:
-    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
     tables = (table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier))
-    return any(table.name.lower() not in ctes for table in tables)
+    return any(folded(table.name) not in ctes for table in tables)
 
 
 # --- failures in words -------------------------------------------------------------------------------------------

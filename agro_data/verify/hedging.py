@@ -14,6 +14,7 @@ from itertools import chain, zip_longest
 
 from sqlglot import exp
 
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
 from agro_data.sql.walks import local_nodes
@@ -81,7 +82,7 @@ def _outputs(query: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) ->
     """The outputs of a query as far as they are written out, each once."""
     clause = query.args.get("with_")
     for cte in clause.expressions if clause else ():
-        known = {**known, cte.alias.lower(): _derived(cte, known, dialect)}
+        known = {**known, folded(cte.alias): _derived(cte, known, dialect)}
     if isinstance(query, exp.Subquery):
         return _outputs(query.this, known, dialect)
     if isinstance(query, exp.SetOperation):
@@ -107,17 +108,17 @@ def _united(first: Outputs, second: Outputs) -> Outputs:
 
 def _shown(item: exp.Expr, number: int, sources: list[tuple[str, Outputs]]) -> Iterator[Output]:
     """The outputs that one item of a SELECT stands for."""
-    value, name = item.unalias(), item.alias_or_name.lower()
-    table = value.table.lower() if isinstance(value, exp.Column) else ""
+    value, name = item.unalias(), folded(item.alias_or_name)
+    table = folded(value.table) if isinstance(value, exp.Column) else ""
     behind = [outputs for alias, outputs in sources if table in ("", alias)]
     if value.is_star or isinstance(value, exp.Columns):
         star = value.this if isinstance(value, exp.Column) else value
         for outputs in behind or [_of_struct(table, number, sources)]:
             yield from outputs
         for place, replaced in enumerate(star.args.get("replace") or ()):
-            yield Output(replaced.alias.lower(), COMPUTED, (number, place))
+            yield Output(folded(replaced.alias), COMPUTED, (number, place))
     elif isinstance(value, exp.Column):
-        yield replace(_looked_up(value.name.lower(), behind), name=name)
+        yield replace(_looked_up(folded(value.name), behind), name=name)
     elif value.find(exp.Columns):  # as many as a table has
         called = name if isinstance(item, exp.Alias) and "\\" not in name else ALL
         yield from [Output(called, COMPUTED, (number, place)) for place in range(FURTHER)]
@@ -156,11 +157,11 @@ def _sources(select: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) -
         elif rows_of_json(item):
             outputs = [Output(name, COMPUTED, (place,)) for place, name in enumerate(json_columns(item))]
             outputs = _renamed(item, outputs)
-        elif isinstance(item, exp.Table) and not item.db and item.name.lower() in known:
-            outputs = _renamed(item, known[item.name.lower()])
+        elif isinstance(item, exp.Table) and not item.db and folded(item.name) in known:
+            outputs = _renamed(item, known[folded(item.name)])
         else:
-            outputs = [Output(ALL, item.name.lower())]
-        yield item.alias_or_name.lower(), [replace(one, place=(number, *one.place)) for one in outputs]
+            outputs = [Output(ALL, folded(item.name))]
+        yield folded(item.alias_or_name), [replace(one, place=(number, *one.place)) for one in outputs]
 
 
 def _in_brackets(item: exp.Expr) -> Iterator[exp.Expr]:
@@ -195,7 +196,7 @@ def _chooses(query: exp.Expr) -> bool:
 def _renamed(item: exp.Expr, outputs: Outputs) -> Outputs:
     """Outputs under the names that an alias gives them; where a star hides which is which, any may be computed."""
     alias = item.args.get("alias")
-    names = [column.name.lower() for column in alias.args.get("columns") or ()] if alias else []
+    names = [folded(column.name) for column in alias.args.get("columns") or ()] if alias else []
     if any(one.name == ALL for one in outputs):
         hidden = max(outputs, key=lambda one: one.table == COMPUTED)
         computed = hidden.table == COMPUTED

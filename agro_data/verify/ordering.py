@@ -74,14 +74,14 @@ def order_keys(sql: str, dialect: Dialect) -> tuple[int, ...] | None:
     items = leftmost(tree).expressions
     if order is None or any(item.is_star for item in items):
         return None
-    names = {item.alias_or_name.lower(): place for place, item in reversed(list(enumerate(items)))}
+    names = {folded(item.alias_or_name): place for place, item in reversed(list(enumerate(items)))}
     found: list[int] = []
     for term in (key.this for key in order.expressions):
         same = [place for place, item in enumerate(items) if item.unalias() == term]
         if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.this) <= len(items):
             found.append(int(term.this) - 1)
-        elif isinstance(term, exp.Column) and not term.table and term.name.lower() in names:
-            found.append(names[term.name.lower()])  # an output before a column of a source, as engines read it
+        elif isinstance(term, exp.Column) and not term.table and folded(term.name) in names:
+            found.append(names[folded(term.name)])  # an output before a column of a source, as engines read it
         elif same:
             found.append(same[0])
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from agro_data.databases.quoting import folded
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import spelled
 from agro_data.sql.resolution import Resolution
@@ -23,8 +24,8 @@ def schema_links(names: Resolution, profile: DatabaseProfile) -> str:
 
 
 def _in_order(names: Resolution) -> list[str]:
-    spelling = {table.lower(): table for table in names.tables}
-    met = (spelling.get(node.name.lower()) for node in names.tree.find_all(exp.Table, bfs=False))
+    spelling = {folded(table): table for table in names.tables}
+    met = (spelling.get(folded(node.name)) for node in names.tree.find_all(exp.Table, bfs=False))
     return list(dict.fromkeys(table for table in met if table))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 from sqlglot import exp
 
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.populate.schema import stream
 from agro_data.profiling.asked import Source
@@ -225,7 +225,7 @@ def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> I
             tree = names.tree.copy()
             for node in tree.find_all(exp.Table, exp.Column):
                 part = "this" if isinstance(node, exp.Table) else "table"
-                if node.text(part).lower() == name.lower():
+                if folded(node.text(part)) == folded(name):
                     node.set(part, identifier(guess))
             turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
             yield _Move("wrong_table", turn, "fails", _thought(f"There is no table {guess}; it is {name}."))
@@ -233,7 +233,7 @@ def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> I
 
 def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
     """A column called by its phrase, as someone who has not looked would call it."""
-    known = {column.lower() for table in profile.schema.values() for column in table}
+    known = {folded(column) for table in profile.schema.values() for column in table}
     for table_name, column_name in sorted(names.columns):
         table = profile.table(table_name)
         phrase = table.column(column_name).phrase if column_name in table.by_name else ""
@@ -245,7 +245,7 @@ def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> 
             continue
         tree = names.tree.copy()
         for column in tree.find_all(exp.Column):
-            if column.name.lower() == column_name.lower() and not isinstance(column.this, exp.Star):
+            if folded(column.name) == folded(column_name) and not isinstance(column.this, exp.Star):
                 column.this.set("this", guess)
                 column.this.set("quoted", False)
         lesson = f"There is no column {guess}; it is {column_name}."

@@ -53,6 +53,10 @@ def test_whatever_the_grammar_writes_is_taken_apart(database: Path) -> None:
             " GROUP BY city",
             ["figure", "matching_rows", "answer"],
         ),
+        (
+            'WITH "2020 births" AS (SELECT name FROM customers WHERE birth_year = 1980) SELECT name FROM "2020 births"',
+            ["step_2020_births", "answer"],
+        ),
         ("SELECT city FROM customers UNION SELECT city FROM employees", ["first_part", "second_part", "answer"]),
         (
             "SELECT name FROM customers c WHERE EXISTS (SELECT 1 FROM \"order\" o WHERE o.customer_id = c.customer_id)",

@@ -199,6 +199,7 @@ def test_which_queries_order_their_rows(sql: str, dialect: Dialect, ordered: boo
         ("SELECT name, count(*) FROM t GROUP BY name ORDER BY count(*), 1", (1, 0)),
         ("SELECT name AS n FROM t ORDER BY N", (0,)),
         ("SELECT age AS name, name AS age FROM t ORDER BY name", (0,)),  # the output comes first
+        ('SELECT age AS "Ä", name AS "ä" FROM t ORDER BY "ä"', (1,)),  # engines fold ASCII letters only
         ("SELECT name FROM t ORDER BY age", None),  # whether rows tie cannot be seen in the answer
         ("SELECT * FROM t ORDER BY age", None),
         ("SELECT name FROM t", None),
