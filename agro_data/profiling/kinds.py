@@ -58,6 +58,7 @@ def label_columns(
     >>> label_columns((), {}, "track", ())
     ()
     """
+    columns = [column for column in columns if not column.hidden]
     by_name = {column.name: column for column in columns}
     refers = {column for key in outgoing for column in key.columns}
 

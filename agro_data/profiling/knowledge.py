@@ -30,7 +30,7 @@ class ColumnSemantics:
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
     role: Role | None = None
-    hidden: bool = False
+    hidden: bool | None = None  # False: a person wants it asked about, whatever it holds
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _merge_columns(first: ColumnSemantics, second: ColumnSemantics) -> ColumnSem
         codes=first.codes or second.codes,
         unit=first.unit or second.unit,
         role=first.role or second.role,
-        hidden=first.hidden or second.hidden,
+        hidden=second.hidden if first.hidden is None else first.hidden,
     )
 
 

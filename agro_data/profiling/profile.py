@@ -50,7 +50,7 @@ class ColumnProfile:
     named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
-    hidden: bool = False
+    hidden: bool = False  # a name alone: never asked for, and none of its values is here (`credentials`)
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
     formula: str = ""  # by which it follows from other columns of its row
 
@@ -149,7 +149,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class DatabaseProfile:
-    """Everything visible of one database. Hidden tables and columns are already left out."""
+    """Everything visible of one database. Tables and columns that a person hides are already left out."""
 
     db_id: str
     dialect: Dialect
@@ -198,6 +198,11 @@ class DatabaseProfile:
         """Those of `with_nulls` of which no column that is `named` says where they are NULL."""
         said = {(t.name, rule.column) for t in self.tables for rule in t.null_rules if (t.name, rule.state) in named}
         return self.with_nulls - said
+
+    @cached_property
+    def hidden_columns(self) -> frozenset[str]:
+        """The `table.column` that are names alone."""
+        return frozenset(f"{t.name}.{c.name}" for t in self.tables for c in t.columns if c.hidden)
 
     @cached_property
     def with_nulls(self) -> frozenset[tuple[str, str]]:

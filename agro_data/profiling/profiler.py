@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from agro_data.databases.connections import Connection, TableInfo, open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database
+from agro_data.profiling.credentials import holds_credentials, unread
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
@@ -67,7 +68,7 @@ def profile_database(
             if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
         ]
         needed = _needed_groups(declared + stated, proposals)
-        problems = [*semantics.problems]
+        problems = [*semantics.problems, *_lost_keys(listed, tables)]
         reads: dict[str, TableRead] = {}
         for table in tables:
             try:
@@ -149,6 +150,23 @@ def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
         checks=tuple(check for check in table.checks if names.issuperset(columns_of(check))),
         partial_keys=tuple(k for k in table.partial_keys if names.issuperset({*k.columns, *columns_of(k.condition)})),
     )
+
+
+def _lost_keys(listed: Sequence[TableInfo], visible: Sequence[TableInfo]) -> Iterator[str]:
+    """Declared keys that go with a hidden column, though the tables stay: nobody who hides a client's number, which
+    stands in every key, means to hide the keys.
+    """
+    seen = {table.name: {column.name for column in table.columns} for table in visible}
+    for table in listed:
+        for key in table.foreign_keys if table.name in seen else ():
+            own = [f"{table.name}.{name}" for name in key.columns if name not in seen[table.name]]
+            parents = seen.get(key.ref_table, {*key.ref_columns})
+            other = [f"{key.ref_table}.{name}" for name in key.ref_columns if name not in parents]
+            if hidden := own[: len(key.columns) > 1] or other[:1]:
+                yield (
+                    f"hiding {hidden[0]} takes away the key by which {table.name} refers to {key.ref_table}, so no "
+                    "question joins them by it; state what is left of it under `joins` in semantics.yml"
+                )
 
 
 def _hints(table: TableInfo, semantics: Semantics) -> Hints:
@@ -355,6 +373,9 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
     columns = tuple(
         _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
     )
+    sample = tuple(
+        tuple(None if column.hidden else cell for column, cell in zip(columns, row, strict=True)) for row in read.sample
+    )
     columns = _called(columns, names, frozenset(key.columns[0] for key in outgoing if len(key.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
     return TableProfile(
@@ -368,7 +389,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         label_columns=known.label or label_columns(columns, by_phrase, names.singular, outgoing),
         kind=known.kind or table_kind(read.total, names.singular, columns, primary, outgoing),
         sampled=read.sampled,
-        sample_rows=read.sample,
+        sample_rows=sample,
         description=known.description,
         synonyms=known.synonyms,
         named="" in names.given,
@@ -444,7 +465,7 @@ def _column_profile(
         opaque=is_uuid(info.declared_type),
         called_as_table=words == names.words,
     )
-    return ColumnProfile(
+    column = ColumnProfile(
         name=name,
         declared_type=info.declared_type,
         kind=statistics.kind,
@@ -471,3 +492,6 @@ def _column_profile(
         collation=info.collation,
         formula=info.formula,
     )
+    values = [value for value, _ in statistics.common]
+    guarded = known.hidden is None and holds_credentials(words, statistics.kind, values)
+    return unread(column) if guarded else column

@@ -17,6 +17,7 @@ def remarks(
 ) -> Iterator[str]:
     """All remarks on the tables of one database, the keys between them, and the contents of their columns."""
     yield from _endless(tables)
+    yield from _guarded(tables)
     yield from _marked(tables, statistics)
     yield from _unlinked(tables, keys)
     yield from _foreign(tables)
@@ -31,6 +32,16 @@ def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:
                     f"table {table.name!r}: column {column.name!r} holds NaN or infinity: shown, but never compared "
                     "or summed; store NULL for what is missing"
                 )
+
+
+def _guarded(tables: Sequence[TableProfile]) -> Iterator[str]:
+    """Columns that nobody is asked for, since they hold what lets somebody in."""
+    for table in tables:
+        if names := [repr(column.name) for column in table.columns if column.hidden]:
+            yield (
+                f"table {table.name!r}: {', '.join(names)}: passwords, keys or the like: never asked for, and no value "
+                "is kept; `hidden: false` in a semantics.yml asks for them all the same"
+            )
 
 
 def _marked(tables: Sequence[TableProfile], statistics: Mapping[str, Mapping[str, Statistics]]) -> Iterator[str]:

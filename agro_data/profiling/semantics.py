@@ -100,7 +100,7 @@ class _Reader:
             domain=self._text("domain", top.get("domain")),
             tables=tables,
             metrics=self._metrics(top.get("metrics"), hidden),
-            joins=self._joins(top.get("joins")),
+            joins=self._joins(top.get("joins"), hidden),
             prior=self._prior(top.get("prior")),
             problems=tuple(self._problems),
         )
@@ -152,7 +152,7 @@ class _Reader:
             codes=tuple((_yaml_text(value), _yaml_text(meaning)) for value, meaning in codes.items()),
             unit=self._text(f"{at}.unit", body.get("unit")),
             role=role,
-            hidden=self._flag(f"{at}.hidden", body.get("hidden")),
+            hidden=None if body.get("hidden") is None else self._flag(f"{at}.hidden", body.get("hidden")),
         )
 
     def _metrics(self, raw: Any, hidden: set[tuple[str, str]]) -> tuple[Metric, ...]:
@@ -193,7 +193,7 @@ class _Reader:
                 return f"uses {table}.{spelled}, which is hidden"
         return ""
 
-    def _joins(self, raw: Any) -> tuple[JoinSemantics, ...]:
+    def _joins(self, raw: Any, hidden: set[tuple[str, str]]) -> tuple[JoinSemantics, ...]:
         joins: list[JoinSemantics] = []
         if raw is not None and not isinstance(raw, list):
             self._problem("joins", "must be a list of {from: table.column, to: table.column}")
@@ -211,6 +211,10 @@ class _Reader:
                 self._text(f"{at}.verb", body.get("verb")),
                 self._flag(f"{at}.avoid", body.get("avoid")),
             )
+            taken = [one for end in (child, parent) for name in end[1] if (one := (end[0], name)) in hidden]
+            if taken and not avoid:
+                self._problem(at, f"uses {'.'.join(taken[0])}, which is hidden; the join is unused")
+                continue
             joins.append(JoinSemantics(*child, *parent, verb=verb, avoid=avoid))
         return tuple(joins)
 
@@ -356,7 +360,8 @@ def _draft_table(table: TableProfile) -> list[str]:
         lines.append(f"    label: [{', '.join(map(_quote, table.label_columns))}]")
     lines.append("    columns:")
     for column in table.columns:
-        lines.append(f"      {_quote(column.name)}: {{name: {_quote(column.phrase)}, role: {column.role}}}")
+        guarded = "  # passwords, keys or the like: never asked for, unless hidden: false" if column.hidden else ""
+        lines.append(f"      {_quote(column.name)}: {{name: {_quote(column.phrase)}, role: {column.role}}}{guarded}")
         if column.role in ("category", "boolean") and 0 < len(column.common) <= 12 and not column.codes:
             short = [value for value, _ in column.common if len(str(value)) <= 3]
             if len(short) == len(column.common):

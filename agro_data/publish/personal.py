@@ -26,6 +26,7 @@ from agro_data.databases.connections import SqliteConnection
 from agro_data.databases.opening import open_duckdb
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Database
+from agro_data.profiling.credentials import CREDENTIAL
 
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
@@ -45,6 +46,7 @@ KINDS = {
     "iban": "bank account (IBAN)",
     "card": "payment card",
     "ssn": "US social security number",
+    "credential": "password hash, key or token",
 }
 VIRTUAL = 2  # what `pragma_table_xinfo` calls hidden of a column that is computed when it is read
 TEXT_FILES = (".md", ".html")
@@ -72,6 +74,7 @@ def find(text: str) -> list[Finding]:
 
 
 def _all(text: str) -> Iterator[Finding]:
+    yield from (Finding("credential", m.start(), m.end()) for m in CREDENTIAL.finditer(text))
     if "@" in text:
         yield from (Finding("email", m.start(), m.end()) for m in MAIL.finditer(text) if not RESERVED.search(m.group()))
     if not DIGIT.search(text):

@@ -132,6 +132,11 @@ def stored(
             refusal = _refusal(idea, profile, "not_rendered", f"{type(error).__name__}: {error}")
             refused.setdefault(refusal["candidate_id"], refusal)
             continue
+        if guarded := [name for name in row["columns"] if name in profile.hidden_columns]:
+            said = f"reads {', '.join(guarded)}, which holds passwords, keys or the like"
+            refusal = _refusal(idea, profile, "guarded", said)
+            refused.setdefault(refusal["candidate_id"], refusal)
+            continue
         if not row["intent"] and not asked:
             said = "the grammar has no question for it, and no model is named that could write one (writer)"
             refusal = _refusal(idea, profile, "no_question", said)

@@ -46,7 +46,9 @@ def test_nothing_is_left_out(profiles: list[DatabaseProfile]) -> None:
     assert {db_id for db_id, problem in said if "no foreign key" in problem} == {"student_1"}  # two tables, one number
     texts = {"formula_1", "products_gen_characteristics", "tracking_share_transactions"}
     assert {db_id for db_id, problem in said if "numbers but for" in problem} == texts
-    assert {db_id for db_id, _ in said} == {"student_1", *texts}
+    logins = {"customers_and_invoices", "document_management", "e_learning", "student_assessment"}
+    assert {db_id for db_id, problem in said if "never asked for" in problem} == logins
+    assert {db_id for db_id, _ in said} == {"student_1", *texts, *logins}
 
 
 def test_keys_and_sums_make_sense(profiles: list[DatabaseProfile]) -> None:

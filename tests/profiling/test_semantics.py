@@ -21,7 +21,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.semantics import SHAPES, draft_semantics
 
 SCRIPT = """
-CREATE TABLE orders (id INTEGER PRIMARY KEY, cust INTEGER, status TEXT, secret TEXT, margin REAL);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, cust INTEGER, status TEXT, remark TEXT, margin REAL);
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, orders_seen INTEGER);
 CREATE TABLE audit (id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES orders(id), line TEXT);
 INSERT INTO orders VALUES (1, 7, 'P', 'hush', 2.5), (2, 7, 'S', 'hush', 1.5), (3, 8, 'P', 'quiet', 0.5);
@@ -36,7 +36,7 @@ tables:
     synonyms: [order]
     columns:
       status: {name: state, codes: {P: paid, S: shipped}, description: where it is}
-      secret: {hidden: true}
+      remark: {hidden: true}
   audit: {hidden: true}
 metrics:
   margin total: {table: orders, sql: SUM(margin), definition: The margin is summed.}
@@ -78,7 +78,7 @@ def test_all_of_it_is_used(database: Database) -> None:
 def test_hidden_is_gone_everywhere(database: Database) -> None:
     profile = profile_database(with_semantics(database, SEMANTICS))
     text = repr(profile)
-    for trace in ("hush", "quiet", "secret", "audit", "beheld"):
+    for trace in ("hush", "quiet", "remark", "audit", "beheld"):
         assert trace not in text
     assert all(len(row) == len(profile.table("orders").columns) for row in profile.table("orders").sample_rows)
 
@@ -117,6 +117,28 @@ def test_a_metric_may_not_use_what_is_hidden(database: Database) -> None:
     profile = profile_database(with_semantics(database, text))
     assert profile.metrics == ()
     assert "which is hidden" in profile.problems[0]
+
+
+def test_a_key_that_goes_with_a_hidden_column_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "erp.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+    CREATE TABLE mara (mandt TEXT, matnr TEXT, PRIMARY KEY (mandt, matnr));
+    CREATE TABLE vbap (mandt TEXT, vbeln TEXT, material TEXT, PRIMARY KEY (mandt, vbeln),
+        FOREIGN KEY (mandt, material) REFERENCES mara (mandt, matnr));
+    INSERT INTO mara VALUES ('100', 'A1');
+    INSERT INTO vbap VALUES ('100', '1', 'A1');
+    """)
+    connection.close()
+    erp = Database("erp", "sqlite", "sqlite", path, "erp", path.name)
+    text = """
+    tables: {vbap: {columns: {mandt: {hidden: true}}}}
+    joins: [{from: [vbap.mandt, vbap.material], to: [mara.mandt, mara.matnr]}]
+    """
+    profile = profile_database(with_semantics(erp, text))
+    stated, declared = profile.problems[:2]
+    assert stated.endswith("joins[0]: uses vbap.mandt, which is hidden; the join is unused")
+    assert declared.startswith("hiding vbap.mandt takes away the key by which vbap refers to mara")
 
 
 def test_a_join_can_be_avoided(database: Database) -> None:
@@ -207,7 +229,7 @@ def test_dbt_manifest(database: Database) -> None:
                 "description": "One row an order.",
                 "columns": {
                     "status": {"description": "State.", "meta": {"codes": {"P": "paid"}, "synonyms": ["state"]}},
-                    "secret": {"config": {"meta": {"hidden": True}}},
+                    "remark": {"config": {"meta": {"hidden": True}}},
                 },
             },
             "model.shop.customers": {"resource_type": "model", "name": "customers", "columns": {}},
@@ -231,7 +253,7 @@ def test_dbt_manifest(database: Database) -> None:
     profile = profile_database(dataclasses.replace(database, dbt_manifest=path))
     assert profile.table("orders").description == "One row an order."
     assert profile.table("orders").column("status").codes == (("P", "paid"),)
-    assert "secret" not in profile.table("orders").by_name
+    assert "remark" not in profile.table("orders").by_name
     assert ("orders", "customers") in {(key.table, key.ref_table) for key in profile.foreign_keys}
     assert profile.table("customers").unique_keys == (("name",),)
 
