@@ -7,6 +7,7 @@ two tables share a noun, and within a table no two columns share a phrase.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,8 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
         }
         phrases.update({column: phrase for column, phrase in hint.phrases.items() if column in full})
         called, many = (_in_capitals(spell(form), name, name.isupper()) for form in (single, plural))
+        if _is_mark(name):
+            called, many = name, name if name[-1].isdigit() else f"{name}s"
         singular = hint.noun or called
         result[name] = Names(
             singular=singular,
@@ -303,12 +306,14 @@ def _in_capitals(phrase: str, identifier: str, aloud: bool) -> str:
         for piece in pieces
         if piece.isupper() and len(piece) <= 5 and _is_short_for(piece.lower(), aloud, alone=len(pieces) == 1)
     }
+    kept |= {f"{word}s": f"{piece}s" for word, piece in kept.items()}
     return " ".join(kept.get(word, word) for word in phrase.split(" "))
 
 
 def _is_mark(identifier: str) -> bool:
-    """Whether a name is a digit or two and capitals, said as it is: "2B"."""
-    return len(identifier) <= 3 and identifier.isupper() and identifier.isalnum() and not identifier.isalpha()
+    """Whether a name is capitals and digits of no word, said as it is: "2B", "T001W"."""
+    few = len(identifier) <= 3 and identifier.isupper() and identifier.isalnum() and not identifier.isalpha()
+    return few or re.fullmatch(r"[A-Z]{1,2}\d+[A-Z]*", identifier) is not None
 
 
 def _is_short_for(piece: str, aloud: bool, *, alone: bool) -> bool:

@@ -40,7 +40,7 @@ _NO_NAMES = {"address": "street"} | dict.fromkeys(
 )
 _PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
 _KEYED = frozenset(["id", "code", "number", "key"])
-_STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
+_STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
 
 
 def with_role(
@@ -71,7 +71,9 @@ def _beside(column: ColumnProfile, others: set[str]) -> str:
     single = " ".join(noun_forms(phrase.split())[0])
     if single == phrase or single not in others:
         return ""
-    return f"number of {phrase}" if column.role == "measure" else f"list of {phrase}"
+    if column.role != "measure":
+        return f"list of {phrase}"
+    return f"total {phrase}" if column.kind == "real" else f"number of {phrase}"
 
 
 def _noun(column: ColumnProfile, singular: str) -> str:

@@ -87,5 +87,7 @@ def _moment(words: list[str]) -> list[str]:
         within = [word for word in words[1:-1] if word not in TIGHT_PREPOSITIONS]
         of = within[:-1] if within and is_participle(within[-1]) else within
         return [*of, ends[words[-1]], "date"]
+    if len(words) > 2 and words[-1] in nouns and words[-2] == "in":  # "last sign in at"
+        return [*words[:-1], nouns[words[-1]]]
     placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
     return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words

@@ -32,7 +32,7 @@ _GLUE = word_set("of in to by at on no id is or and for yn")
 PREPOSITIONS = word_set("of in for to by with from per on at under over between")
 TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")  # which a name does not begin or end with
 _PLURAL_MODIFIERS = word_set("media data sports sales goods news savings arts series species systems operations")
-_STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won lost written")
+_STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won lost written spent")
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _unglue(token: str) -> tuple[str, ...]:
     """Parts of a token that is several words written as one; the token itself when in doubt."""
     if len(token) < 5 or not token.isascii() or not token.isalpha() or is_word(token):
         return (token,)
-    if _in_dictionary(token):
+    if _in_dictionary(token) or _says_what_can_be_done(token):
         return (token,)
     if token.endswith("id") and is_word(token[:-2]):
         return token[:-2], "id"
@@ -167,6 +167,15 @@ def _unglue(token: str) -> tuple[str, ...]:
     sound = all(part in _GLUE or (len(part) >= 3 and is_word(part)) for part in parts)
     sound = sound and parts[0] not in _GLUE
     return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
+
+
+def _says_what_can_be_done(token: str) -> bool:
+    """ "taggable", "billable", "sharable": what can be tagged, billed, shared, though no dictionary has it."""
+    if not token.endswith(("able", "ible")):
+        return False
+    stem = token[:-4]
+    doubled = stem[-2:-1] == stem[-1:] != "t"  # "usertable" is no adjective, nor is a table of events
+    return any(is_word(verb) for verb in (stem, f"{stem}e", *([stem[:-1]] if doubled else [])))
 
 
 def expand(words: list[str], meant: Set[str] = frozenset()) -> list[str]:

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from profiles_by_hand import column
@@ -16,6 +17,7 @@ from agro_data.intent.atlas import is_kept_of_row
 from agro_data.intent.choose import adds_up
 from agro_data.intent.questions import STYLES, render_question, words
 from agro_data.intent.questions.equality import stated
+from agro_data.intent.questions.relatives import key_role
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.tree import (
     Aggregate,
@@ -67,6 +69,28 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
                 connection.execute("INSERT INTO playlist_track VALUES (?, ?, ?)", (other + 1, n, when))
         connection.commit()
     return profile_database(find_databases(path).databases[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "role"),
+    [
+        ("closed_by_id", "closing user"),
+        ("assigned_to_id", "assigned user"),
+        ("sold_by", "seller"),
+        ("owner_id", "owner"),
+    ],
+)
+def test_a_key_of_a_deed_alone_is_who_did_it(tmp_path: Path, key: str, role: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "desk.sqlite")) as connection:
+        connection.executescript(f"""
+        CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE tickets (id INTEGER PRIMARY KEY, {key} INTEGER REFERENCES users,
+            editor_id INTEGER REFERENCES users);
+        INSERT INTO users VALUES (1, 'Ann'), (2, 'Bob');
+        INSERT INTO tickets VALUES (1, 1, 2), (2, 2, 1), (3, 1, 1);
+        """)
+    profile = profile_database(find_databases(tmp_path / "desk.sqlite").databases[0])
+    assert key_role(profile, profile.table("tickets"), (key,), profile.table("users")) == role
 
 
 def said(query: Query | SetOperation, profile: DatabaseProfile) -> list[str]:

@@ -359,6 +359,9 @@ def test_so_many_is_said_of_what_can_be_counted() -> None:
     query = Query((S,), out(COUNT), where=Between(Column("t1", "songs"), Value(3), Value(9)))
     said = texts(query, profile)
     assert all(re.search(r"3 to 9 songs|number of songs is (from 3 to 9|between 3 and 9)", text) for text in said)
+    shares = column("songs", "real", "measure", "songs")  # 12.5 of them: an amount, whatever it is called
+    said = texts(query, replace(PROFILE, tables=(replace(SINGER, columns=(*SINGER.columns, shares)), CONCERT)))
+    assert not [text for text in said if re.search("to 9 songs|number of songs", text)]
 
 
 def test_a_unit_stands_behind_its_number() -> None:

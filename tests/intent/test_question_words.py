@@ -45,6 +45,9 @@ PLURALS = {
     "temperature c": "temperature c values",
     "it": "it values",
     "IT": "ITs",
+    "sign in count": "sign in counts",
+    "名前": "名前",
+    "taggable type": "taggable types",
 }
 
 

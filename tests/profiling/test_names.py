@@ -40,7 +40,9 @@ def phrases(table: str, *columns: str, others: tuple[str, ...] = ()) -> list[str
         ("Addresses", "address", "addresses"),
         ("weekly_weather", "weekly weather record", "weekly weather records"),
         ("INVOICE", "invoice", "invoices"),
-        ("T001", "t 001", "t 001"),
+        ("T001", "T001", "T001"),
+        ("T001W", "T001W", "T001Ws"),
+        ("VBAK", "VBAK", "VBAKs"),
         ("T100_orders", "t 100 order", "t 100 orders"),
         ("dim_2", "dim 2", "dim 2"),
         ("tbl_2024_orders", "2024 order", "2024 orders"),
@@ -100,6 +102,10 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("channel", "share_in_percent", "share in percent"),
         ("artist", "year_join", "join year"),
         ("bridge", "year_built", "year built"),
+        ("taggings", "taggable_type", "taggable type"),
+        ("entries", "billable", "billable"),
+        ("entries", "spent_on", "spent date"),
+        ("users", "last_sign_in_at", "last sign in time"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
@@ -295,6 +301,11 @@ def test_what_is_many_is_told_from_what_is_one() -> None:
         ColumnProfile("seats", "INTEGER", "integer", "measure", "seats"),
     ]
     assert [column.phrase for column in with_role(columns, "plane")] == ["engine", "number of engines", "seats"]
+    columns = [
+        ColumnProfile("tax", "REAL", "real", "measure", "tax"),
+        ColumnProfile("taxes", "REAL", "real", "measure", "taxes"),
+    ]
+    assert [column.phrase for column in with_role(columns, "bill")] == ["tax", "total taxes"]
 
 
 @pytest.mark.parametrize(

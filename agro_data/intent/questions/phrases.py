@@ -190,7 +190,7 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
     if isinstance(predicate, Between):
         profile = _profile(scene, predicate.argument)
         low, high = say_value(predicate.low, profile, voice), say_value(predicate.high, profile, voice)
-        count = sort_of(profile) == "number" and "." not in low + high
+        count = sort_of(profile) == "number" and "." not in low + high and _whole(profile)
         return between(term(scene, predicate.argument, base), low, high, voice, count)
     if isinstance(predicate, Like):
         text = str(predicate.text.value)
@@ -241,6 +241,11 @@ def _profile(scene: Scene, expression: Expression) -> ColumnProfile | None:
     return scene.column(expression) if isinstance(expression, Column) else None
 
 
+def _whole(profile: ColumnProfile | None) -> bool:
+    """Whether a number may be one of things: nobody has fewer than 37 taxes where a tax was 12.5."""
+    return profile is None or profile.integral
+
+
 def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     left, right, voice = predicate.left, predicate.right, scene.voice
     profile = _profile(scene, left)
@@ -254,7 +259,7 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         if profile is not None and own and (state := stated(profile, right.value)) is not None:
             return Atom(verb=state)
         name = called(scene, left, predicate, text) if isinstance(left, Column) else ""
-        made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
+        made = compared(phrase, sort_of(profile), predicate.operator, text, voice, _whole(profile))
         if name:
             return replace(made, after=name)
         return by_meaning(made, phrase, text, words.is_person(scene.one(base)), voice) if equal else made

@@ -43,12 +43,15 @@ def key_role(
 def _doer(phrase: str, noun: str) -> str:
     """ "recording staff member" of "recorded by staff", "mailing address" of "mailed to address"; else the phrase.
 
-    "Authorising staff member", too, of "destruction authorised by staff".
+    "Authorising staff member", too, of "destruction authorised by staff", and where the key does not say who, "closing
+    user" of "closed by" and "assigned user" of "assigned to".
     """
-    found = re.fullmatch(r"(?:\w+ )*?(\w+) (?:by (?P<who>.+)|to (?P<where>address))", phrase)
+    found = re.fullmatch(r"(?:\w+ )*?(\w+) (?:by(?: (?P<who>.+))?|to (?P<where>address)|(?P<left>to|for|with))", phrase)
     if found is None or not is_participle(found[1].lower()):
         return phrase
-    who = found["who"] or found["where"]
+    if found["left"]:
+        return f"{found[1].lower()} {noun}"
+    who = found["who"] or found["where"] or noun
     return f"{present_participle(found[1].lower())} {noun if noun.startswith(who) else who}"
 
 

@@ -120,8 +120,9 @@ EVENTS = {
 
 # Plurals that are one value: never "more than 5 scores".
 NOT_COUNTED = frozenset((
-    "amounts", "assets", "costs", "details", "dimensions", "earnings", "expenses", "fees", "grades", "incomes",
-    "percents", "prices", "proceeds", "profits", "rates", "ratings", "revenues", "salaries", "sales", "scores",
+    "amounts", "assets", "charges", "costs", "details", "dimensions", "dividends", "dues", "duties", "earnings",
+    "expenses", "fees", "grades", "incomes", "percents", "premiums", "prices", "proceeds", "profits", "rates",
+    "ratings", "refunds", "revenues", "royalties", "salaries", "sales", "scores", "taxes", "tips", "tolls",
     "values", "wages",
 ))
 # fmt: on

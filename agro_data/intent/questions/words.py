@@ -23,6 +23,10 @@ def last_word(phrase: str) -> str:
     return head(phrase)[0].rsplit(" ", 1)[-1]
 
 
+_TAIL = re.compile(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|who|whose)(?= |$)|\()")
+_PHRASAL = re.compile(r"\b(?:buy|check|clock|drop|log|opt|plug|sign|trade|walk) (?:in|on)$")  # nouns: a sign in
+
+
 @cache
 def head(phrase: str) -> tuple[str, str]:
     """The noun that takes the plural, with what stands before it, and the rest.
@@ -30,7 +34,7 @@ def head(phrase: str) -> tuple[str, str]:
     "date of birth" -> ("date", " of birth"), "hours played" -> ("hours", " played"). A phrase that opens with a
     participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
     """
-    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|who|whose)(?= |$)|\()", phrase)
+    found = next((one for one in _TAIL.finditer(phrase) if not _PHRASAL.search(phrase[: one.end()])), None)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
     if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
@@ -70,7 +74,8 @@ def plural(phrase: str) -> str:
         return f"{phrase} values"
     if word in WITHOUT_PLURAL or (len(word) == 1 and word.isalpha()):  # the plural of "i" is not "we"
         return f"{phrase} values"
-    if word.lower() in INVARIANT or stays(word.lower()):
+    caseless = not word.isascii() and word.upper() == word.lower()  # of a script that has no plural in s
+    if word.lower() in INVARIANT or stays(word.lower()) or caseless:
         many = word
     elif word.lower() == "id" or (word.isupper() and len(word) > 1) or plain_in_o(word.lower()):
         many = word + "s"
