@@ -59,7 +59,8 @@ class Problem:
     left_out: bool = True
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}" + (f" ({self.remedy})" if self.remedy else "")
+        where = "the folder" if self.path == "." else self.path
+        return f"{where}: {self.reason}" + (f" ({self.remedy})" if self.remedy else "")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from agro_data.databases.checks import columns_of, constants_of
 from agro_data.databases.types import Cell
+from agro_data.profiling.bookkeeping import keeps_books
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
 from agro_data.profiling.texts import Texts
 from agro_data.sql.concealing import Hidden
@@ -33,13 +34,18 @@ def without(profile: DatabaseProfile, hidden: Sequence[Hidden]) -> DatabaseProfi
     )
 
 
-def without_views(profile: DatabaseProfile) -> DatabaseProfile:
-    """`profile` without the views that nobody has described: they hold again, joined or summed up, what tables hold.
+def asked_about(profile: DatabaseProfile, *, views: bool = False) -> DatabaseProfile:
+    """`profile` without what nobody asks about, unless somebody has described it: a framework's books of itself, and
+    (without `views`) views, which hold again, joined or summed up, what tables hold.
 
-    A database of nothing but views keeps them.
+    A database of nothing else keeps them.
     """
-    views = [Hidden(table.name) for table in profile.tables if table.is_view and not table.described]
-    return profile if len(views) == len(profile.tables) else without(profile, views)
+    aside = [
+        Hidden(table.name)
+        for table in profile.tables
+        if not table.described and (keeps_books(table) or (table.is_view and not views))
+    ]
+    return profile if len(aside) == len(profile.tables) else without(profile, aside)
 
 
 def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[str, str, str]]) -> TableProfile:

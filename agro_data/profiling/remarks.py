@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from agro_data.profiling.bookkeeping import keeps_books
 from agro_data.profiling.profile import ForeignKey, TableProfile
 from agro_data.profiling.statistics import Statistics
 from agro_data.profiling.words import reads_as_english
@@ -16,11 +17,20 @@ def remarks(
     tables: Sequence[TableProfile], keys: Sequence[ForeignKey], statistics: Mapping[str, Mapping[str, Statistics]]
 ) -> Iterator[str]:
     """All remarks on the tables of one database, the keys between them, and the contents of their columns."""
+    yield from _aside(tables)
     yield from _endless(tables)
     yield from _guarded(tables)
     yield from _marked(tables, statistics)
     yield from _unlinked(tables, keys)
     yield from _foreign(tables)
+
+
+def _aside(tables: Sequence[TableProfile]) -> Iterator[str]:
+    if books := [repr(table.name) for table in tables if keeps_books(table) and not table.described]:
+        yield (
+            f"{', '.join(books)}: a framework's own, so no question is about them; describe in a semantics.yml those "
+            "that people ask about"
+        )
 
 
 def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:

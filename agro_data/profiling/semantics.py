@@ -37,7 +37,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
-from agro_data.profiling.concealing import without_views
+from agro_data.profiling.concealing import asked_about
 from agro_data.profiling.imports import Schema, Speller
 from agro_data.profiling.knowledge import (
     ColumnSemantics,
@@ -327,11 +327,13 @@ def draft_semantics(profile: DatabaseProfile) -> str:
         f"domain: {_quote(profile.domain)}  # for example retail, health care, logistics",
         "tables:",
     ]
-    asked = without_views(profile)
+    asked = asked_about(profile)
     for table in asked.tables:
         lines += _draft_table(table)
-    if views := [_quote(table.name) for table in profile.tables if table.name not in asked.by_name]:
-        lines.append(f"  # Views are asked about where they stand here: {', '.join(views)}")
+    if aside := [_quote(table.name) for table in profile.tables if table.name not in asked.by_name]:
+        lines.append(
+            f"  # Views and a framework's own tables are asked about where they stand here: {', '.join(aside)}"
+        )
     inferred = [key for key in profile.foreign_keys if not key.declared]
     lines.append("joins:  # `avoid: true` drops one that is wrong; `verb` says the relation, such as 'placed by'")
     for key in inferred:

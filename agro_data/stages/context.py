@@ -19,7 +19,7 @@ from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import LogReading, prior_from_log, read_log
 from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.concealing import without_views
+from agro_data.profiling.concealing import asked_about
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.work import Work, written
 
@@ -68,8 +68,7 @@ class Context:
 
     def asked(self, db_id: str) -> DatabaseProfile:
         """The profile of what the grammar asks about."""
-        profile = self.profile(db_id)
-        return profile if self.config.views else without_views(profile)
+        return asked_about(self.profile(db_id), views=self.config.views)
 
     def log(self, dialect: Dialect) -> LogReading:
         """The query log of the build, for databases of `dialect`."""

@@ -16,7 +16,7 @@ import yaml
 from agro_data.databases.types import Database
 from agro_data.intent.tree import Shape
 from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.concealing import without_views
+from agro_data.profiling.concealing import asked_about
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.semantics import SHAPES, draft_semantics
 
@@ -141,6 +141,22 @@ def test_a_key_that_goes_with_a_hidden_column_is_named(tmp_path: Path) -> None:
     assert declared.startswith("hiding vbap.mandt takes away the key by which vbap refers to mara")
 
 
+def test_a_frameworks_own_tables_are_asked_about_where_they_are_described(database: Database) -> None:
+    with closing(sqlite3.connect(database.path)) as connection:
+        connection.executescript("""
+        CREATE TABLE schema_migrations (version TEXT PRIMARY KEY);
+        CREATE TABLE versions (id INTEGER PRIMARY KEY, item_type TEXT, item_id INTEGER, event TEXT, whodunnit TEXT);
+        INSERT INTO schema_migrations VALUES ('20240101');
+        INSERT INTO versions VALUES (1, 'order', 1, 'create', 'Ann');
+        """)
+    profile = profile_database(database)
+    tables = {"orders", "customers", "audit"}
+    assert set(asked_about(profile).by_name) == tables
+    assert any("'schema_migrations', 'versions': a framework's own" in problem for problem in profile.problems)
+    described = "tables: {versions: {description: Changes of orders.}}"
+    assert set(asked_about(profile_database(with_semantics(database, described))).by_name) == {*tables, "versions"}
+
+
 def test_a_join_can_be_avoided(database: Database) -> None:
     text = "joins: [{from: orders.cust, to: customers.id, avoid: true}]"
     keys = profile_database(with_semantics(database, text)).foreign_keys
@@ -158,7 +174,7 @@ def test_the_draft_loads_and_changes_no_name(database: Database) -> None:
 
 def test_a_view_is_asked_about_where_it_is_described_or_is_all_there_is(database: Database) -> None:
     def asked(text: str) -> set[str]:
-        return set(without_views(profile_database(with_semantics(database, text))).by_name)
+        return set(asked_about(profile_database(with_semantics(database, text))).by_name)
 
     with closing(sqlite3.connect(database.path)) as connection:
         connection.executescript(
@@ -171,7 +187,7 @@ def test_a_view_is_asked_about_where_it_is_described_or_is_all_there_is(database
     assert asked(hidden) == {"paid", "names"}
     draft = draft_semantics(profile_database(database))
     assert set(yaml.safe_load(draft)["tables"]) == tables
-    assert re.search(r"# Views are asked about where they stand here: .*names.*paid|paid.*names", draft)
+    assert re.search(r"# Views .* are asked about where they stand here: .*names.*paid|paid.*names", draft)
 
 
 def test_shapes_are_those_of_the_intent_tree() -> None:
