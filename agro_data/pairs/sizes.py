@@ -140,10 +140,8 @@ def _column(node: exp.Expr, found: Resolution) -> exp.Expr | None:
     inner = node.unnest()
     if not isinstance(inner, exp.Column):
         return None
-    binding = found.binding(inner)
-    if binding is not None and binding.kind == "alias" and isinstance(binding.expression, exp.Column):
-        return binding.expression
-    return inner
+    named = found.aliased(inner)
+    return named if isinstance(named, exp.Column) else inner
 
 
 def _place(binding: Binding | None) -> Place | None:

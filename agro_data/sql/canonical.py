@@ -112,20 +112,19 @@ class _Renamer:
     def _references(self, scope: Scope) -> list[tuple[exp.Expr, exp.Expr]]:
         """Alias references and output positions of one SELECT, with what they stand for."""
         found: list[tuple[exp.Expr, exp.Expr]] = []
-        items = scope.select.expressions
         for clause in ("where", "group", "having", "qualify", "order"):
             node = scope.select.args.get(clause)
             if node is None:
                 continue
             for part in local_nodes(node):
-                binding = self.found.binding(part)
-                if binding is not None and binding.kind == "alias" and binding.expression is not None:
-                    found.append((part, binding.expression))
+                named = self.found.aliased(part)
+                if named is not None:
+                    found.append((part, named))
             if clause in ("group", "order"):
                 for key in node.expressions:
                     term = key.this if isinstance(key, exp.Ordered) else key
-                    if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.this) <= len(items):
-                        found.append((term, items[int(term.this) - 1].unalias()))
+                    if isinstance(term, exp.Literal):
+                        found.append((term, self.found.meaning(term, scope.select)))
         return [(old, new) for old, new in found if not isinstance(new, exp.Star) and old is not new]
 
     def _column(self, column: exp.Column) -> None:

@@ -82,6 +82,21 @@ class Resolution:
     def binding(self, column: exp.Expr) -> Binding | None:
         return self.bindings.get(id(column))
 
+    def aliased(self, node: exp.Expr) -> exp.Expr | None:
+        """The output that a name stands for; None where it is no name of one. DuckDB's `x AS x` names only itself."""
+        binding = self.binding(node)
+        if binding is None or binding.kind != "alias" or binding.expression is node:
+            return None
+        return binding.expression
+
+    def meaning(self, key: exp.Expr, select: exp.Select) -> exp.Expr:
+        """What a key of GROUP BY or ORDER BY stands for: a position or a name of the select list, or itself."""
+        term = key
+        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(select.expressions):
+            term = select.expressions[int(key.this) - 1].unalias()
+        named = self.aliased(term)
+        return term if named is None else named
+
 
 def names_beside(node: exp.Expr, scope: Scope, found: Resolution) -> bool:
     """Whether a query in the FROM of a SELECT names what stands beside it there (LATERAL)."""

@@ -109,15 +109,6 @@ class ExpressionReader(ABC):
     def _table_of(self, column: Column) -> TableProfile:
         return self.atlas.by_name[next(s.table for s in self.known.values() if s.alias == column.source)]
 
-    def meant(self, node: exp.Expr, select: exp.Select) -> exp.Expr:
-        """What an alias or a position of the select list stands for."""
-        if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.this) <= len(select.expressions):
-            item: exp.Expr = select.expressions[int(node.this) - 1].unalias()
-            return item
-        binding = self.found.binding(node)
-        stands_for = binding.expression if binding is not None and binding.kind == "alias" else None
-        return stands_for if stands_for is not None else node
-
     # --- expressions ---
 
     def output(self, item: exp.Expr, *, in_existence: bool = False) -> Expression:

@@ -148,7 +148,7 @@ class _Reader(ExpressionReader):
         if group is not None:
             if {name for name, value in group.args.items() if value} - {"expressions"}:
                 raise Beyond("clause", "the tree has no ROLLUP or CUBE")
-            keys = tuple(dict.fromkeys(self._key(self.meant(key, node), query) for key in group.expressions))
+            keys = tuple(dict.fromkeys(self._key(self.found.meaning(key, node), query) for key in group.expressions))
             query = replace(query, group_by=self._completed(keys, query))
         if having is not None:
             if group is None:
@@ -294,4 +294,4 @@ class _Reader(ExpressionReader):
         descending = bool(node.args.get("desc"))
         if bool(node.args.get("nulls_first")) != (self.atlas.profile.dialect == "sqlite" and not descending):
             raise Beyond("order", "NULL in another place than the engine's own")
-        return OrderKey(self.expression(self.meant(node.this, select)), descending)
+        return OrderKey(self.expression(self.found.meaning(node.this, select)), descending)

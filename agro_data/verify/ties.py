@@ -216,7 +216,7 @@ class _Context:
         for clause in ("group", "having", "qualify"):
             inner.set(clause, None)
         terms = (*choice.within, *(key.term for key in choice.keys))
-        alike = [_expanded(_meaning(term, scope.select, self.found), self.found) for term in terms]
+        alike = [_expanded(self.found.meaning(term, scope.select), self.found) for term in terms]
         shown = [_expanded(value, self.found) for value in _columns_shown(choice.values, scope)]
         values = [f"agro_value_{number}" for number in range(len(shown))]
         groups = [f"agro_key_{number}" for number in range(len(alike))]
@@ -277,10 +277,8 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
             index = int(term.this) - 1
         elif binding is not None and binding.kind == "output":
             index = names.get(binding.name)
-        elif binding is not None and binding.kind == "alias" and binding.expression is not None:
-            term = binding.expression
-            index = texts.get(term.unnest())
         else:
+            term = found.meaning(term, leftmost(node))
             index = texts.get(term.unnest())
         if index is not None and (not star or isinstance(term, exp.Literal)):
             positions.append(index)
@@ -300,9 +298,9 @@ def _expanded(term: exp.Expr, found: Resolution) -> exp.Expr:
     copy = term.copy()
     pairs = zip(list(term.walk()), list(copy.walk()), strict=True)
     for original, twin in pairs:
-        binding = found.binding(original)
-        if binding is not None and binding.kind == "alias" and binding.expression is not None:
-            replacement = exp.paren(binding.expression.copy())
+        named = found.aliased(original)
+        if named is not None:
+            replacement = exp.paren(named.copy())
             if twin is copy:
                 return replacement
             twin.replace(replacement)
@@ -332,7 +330,7 @@ def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
             clauses.append(select.args[clause])
     if group is None and not any(is_aggregate(node) for item in clauses for node in local_nodes(item)):
         return []
-    keys = [_meaning(key, select, found) for key in (group.expressions if group is not None else ())]
+    keys = [found.meaning(key, select) for key in (group.expressions if group is not None else ())]
     named = {_identity(key, found) for key in keys if isinstance(key, exp.Column)}
     local = {id(source) for source in scope.sources}
     bare: dict[tuple[int, str], exp.Column] = {}
@@ -347,16 +345,6 @@ def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
             if identity is not None and identity[0] in local:
                 bare.setdefault(identity, column)
     return [column for identity, column in bare.items() if identity not in named]
-
-
-def _meaning(key: exp.Expr, select: exp.Select, found: Resolution) -> exp.Expr:
-    binding = found.binding(key)
-    if binding is not None and binding.kind == "alias" and binding.expression is not None:
-        return binding.expression
-    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(select.expressions):
-        item: exp.Expr = select.expressions[int(key.this) - 1].unalias()
-        return item
-    return key
 
 
 def _identity(column: exp.Expr, found: Resolution) -> tuple[int, str] | None:

@@ -128,8 +128,9 @@ def _places(found: Resolution, column: exp.Expr, depth: int) -> Iterator[Place]:
     binding = found.binding(column)
     if binding is None or depth > 8:
         return
-    if binding.kind == "alias" and binding.expression is not None:
-        for inner in binding.expression.find_all(exp.Column):
+    named = found.aliased(column)
+    if named is not None:
+        for inner in named.find_all(exp.Column):
             if inner is not column:
                 yield from _places(found, inner, depth + 1)
     elif binding.kind == "output":
@@ -156,14 +157,7 @@ def _derived(found: Resolution, node: exp.Expr) -> exp.Expr | None:
 def group_terms(found: Resolution, scope: Scope) -> Iterator[exp.Expr]:
     """What a SELECT groups by, aliases and positions as what they stand for."""
     group = scope.select.args.get("group")
-    for key in group.expressions if group is not None else ():
-        term = key
-        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(scope.select.expressions):
-            term = scope.select.expressions[int(key.this) - 1].unalias()
-        binding = found.binding(term)
-        if binding is not None and binding.kind == "alias" and binding.expression is not None:
-            term = binding.expression
-        yield term
+    return (found.meaning(key, scope.select) for key in (group.expressions if group is not None else ()))
 
 
 def group_columns(found: Resolution, scope: Scope) -> list[exp.Column]:

@@ -65,8 +65,8 @@ def first_key(found: Resolution, scope: Scope) -> tuple[exp.Ordered, Place] | No
     if order is None or scope.correlated or select.args.get("having") is not None:
         return None
     key = order.expressions[0]
-    binding = found.binding(key.this)
-    term = binding.expression if binding is not None and binding.kind == "alias" else key.this
+    named = found.aliased(key.this)
+    term = key.this if named is None else named
     places = places_of(found, term) if isinstance(term, exp.Column) else []
     if len(places) != 1:
         return None

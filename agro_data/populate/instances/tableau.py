@@ -177,12 +177,12 @@ class Tableau(Unknowns):
             return self.unknown_of(node.this, frame)
         if isinstance(node, (exp.Lower, exp.Upper, exp.Trim)):
             return self.unknown_of(node.this, frame)
-        binding = self.found.binding(node)
-        if binding is None:
+        named, binding = self.found.aliased(node), self.found.binding(node)
+        if named is not None:
+            return self.unknown_of(named, frame)
+        if binding is None or binding.source is None:
             return None
-        if binding.kind == "alias" and binding.expression is not None and binding.expression is not node:
-            return self.unknown_of(binding.expression, frame)
-        return self.column(binding.source, binding.name, frame) if binding.source is not None else None
+        return self.column(binding.source, binding.name, frame)
 
     def term_of(self, node: exp.Expr, frame: Frame | None) -> Term | None:
         """The number that an expression computes from unknowns; None if it is more than arithmetic, or less."""
@@ -193,8 +193,9 @@ class Tableau(Unknowns):
         binding = self.found.binding(column)
         if binding is None or frame is None:
             return None
-        if binding.kind == "alias" and binding.expression is not None and binding.expression is not node:
-            return self.term_of(binding.expression, frame)
+        named = self.found.aliased(column)
+        if named is not None and named is not node:
+            return self.term_of(named, frame)
         if binding.source is None:
             return None
         unknown = self.column(binding.source, binding.name, frame)

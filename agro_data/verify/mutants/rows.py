@@ -129,9 +129,8 @@ def _are_named(place: Place, scope: Scope, key: exp.Expr) -> bool:
 
 def _column(place: Place, node: exp.Expr) -> tuple[int, str] | None:
     """The source of a column, or of what an alias names, and its name there."""
-    binding = place.found.binding(node)
-    if binding is not None and binding.kind == "alias" and binding.expression is not None:
-        binding = place.found.binding(binding.expression)
+    named = place.found.aliased(node)
+    binding = place.found.binding(node if named is None else named)
     return (id(binding.source), binding.name) if binding is not None and binding.source is not None else None
 
 

@@ -281,11 +281,11 @@ class _Reader:
         return ("not", self.term(inner, scope))
 
     def _reference(self, node: exp.Column, scope: Scope) -> Term:
-        binding = self.found.binding(node)
+        named, binding = self.found.aliased(node), self.found.binding(node)
         if binding is not None and binding.kind == "string":
             return ("lit", "text", binding.name)
-        if binding is not None and binding.kind == "alias" and binding.expression is not None:
-            return self.term(binding.expression, scope)
+        if named is not None:
+            return self.term(named, scope)
         if binding is None or binding.source is None:
             raise NotUnderstood(f"a reference {node.name}")
         return self._column(binding.source, binding.name)

@@ -40,7 +40,7 @@ def parts_of(found: Resolution, dialect: Dialect) -> Parts:
             if isinstance(node, (exp.Query, exp.Columns)) or is_unstable(node) or (is_star(node) and not _counts(node)):
                 raise NotUnderstood("a query, a star or chance in what is made of rows")
             binding = found.binding(node)
-            if not isinstance(node, exp.Column) or (binding is not None and binding.kind == "alias"):
+            if not isinstance(node, exp.Column) or found.aliased(node) is not None:
                 continue
             source = binding.source if binding is not None else None
             if binding is None or source is None or not any(source is own for own in found.scope_of(tree).sources):
