@@ -17,6 +17,7 @@ from sqlglot import exp
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.scope import resolve
@@ -92,7 +93,7 @@ def _text(value: Cell) -> str:
 def _compared_with(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> ColumnProfile | None:
     """The column that a literal is compared with."""
     comparison = node.parent
-    if not isinstance(comparison, (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)):
+    if not isinstance(comparison, COMPARISONS):
         return None
     other = comparison.expression if comparison.this is node else comparison.this
     return _column(other, found, profile)

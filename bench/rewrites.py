@@ -33,6 +33,7 @@ from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.comparisons import COMPARISONS, TURNED
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
@@ -41,14 +42,6 @@ from agro_data.verify.ties import chance_in, probes_of
 from bench.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte
 
 GOAL = 0.003  # share of rewrites that may be called wrong
-_TURNED: dict[type[exp.Expr], type[exp.Binary]] = {
-    exp.GT: exp.LT,
-    exp.LT: exp.GT,
-    exp.GTE: exp.LTE,
-    exp.LTE: exp.GTE,
-    exp.EQ: exp.EQ,
-    exp.NEQ: exp.NEQ,
-}
 _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LTE,
     exp.LT: exp.GTE,
@@ -225,9 +218,9 @@ def _inlined(sql: str, profile: DatabaseProfile) -> exp.Expr | None:
 def _turned(found: Resolution) -> bool:
     """`a > 3` as `3 < a`."""
     done = False
-    for node in list(found.tree.find_all(*_TURNED)):
-        if type(node) in _TURNED and isinstance(node, exp.Binary):
-            node.replace(_TURNED[type(node)](this=node.right.copy(), expression=node.left.copy()))
+    for node in list(found.tree.find_all(*COMPARISONS)):
+        if type(node) in TURNED and isinstance(node, exp.Binary):
+            node.replace(TURNED[type(node)](this=node.right.copy(), expression=node.left.copy()))
             done = True
     return done
 

@@ -39,12 +39,10 @@ from agro_data.intent.tree import (
     conjuncts,
 )
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.comparisons import BY_SIGN
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import parse_expression
 
-_COMPARISONS: dict[str, type[exp.Binary]] = {
-    "=": exp.EQ, "!=": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
-}  # fmt: skip
 _AGGREGATES: dict[str, type[exp.AggFunc]] = {
     "count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max,
 }  # fmt: skip
@@ -288,9 +286,7 @@ class ExpressionWriter(ABC):
     def predicate(self, node: Predicate) -> exp.Expr:
         match node:
             case Comparison():
-                return _COMPARISONS[node.operator](
-                    this=self.expression(node.left), expression=self.expression(node.right)
-                )
+                return BY_SIGN[node.operator](this=self.expression(node.left), expression=self.expression(node.right))
             case Between():
                 return exp.Between(
                     this=self.expression(node.argument), low=self.value(node.low), high=self.value(node.high)

@@ -15,10 +15,11 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
+from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.said import NUMBER_WORDS, SCALES, numbers_in
 
-Comparison = type[exp.GT | exp.GTE | exp.LT | exp.LTE]
+Comparison = type[exp.Binary]
 
 _ODD = {"a", "an", "no", "none", "half", "quarter", "single", "pair", "both", "couple", "zeroth", "first", "second"}
 _WORDS = "|".join(sorted(set(NUMBER_WORDS) - _ODD, key=len, reverse=True))
@@ -49,9 +50,7 @@ _PHRASES = [
     *((kind, re.compile(rf"{words} {_AN}{_NUMBER}", re.IGNORECASE)) for kind, words in _BEFORE),
     *((kind, re.compile(rf"\b{_NUMBER}{words}", re.IGNORECASE)) for kind, words in _AFTER),
 ]
-_TURNED: dict[Comparison, Comparison] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 _OTHER: dict[Comparison, Comparison] = {exp.GT: exp.GTE, exp.GTE: exp.GT, exp.LT: exp.LTE, exp.LTE: exp.LT}
-_SIGNS: dict[Comparison, str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def check_bounds(question: str, found: Resolution, dialect: Dialect) -> Iterator
         alone = len(same) == 1 and not any(set(bound.values) & set(one.values) for one in bounds if one is not bound)
         if alone and same[0].kind is _OTHER[bound.kind]:
             node = same[0].node
-            says = f"The question says {bound.says!r}, the SQL compares by {_SIGNS[same[0].kind]}."
+            says = f"The question says {bound.says!r}, the SQL compares by {SIGNS[same[0].kind]}."
             right = same[0].other(this=node.this.copy(), expression=node.expression.copy())
             yield Finding("bound_differs", says, mended=rewritten(found, [(node, right)], dialect))
 
@@ -101,7 +100,7 @@ def _bounds(question: str) -> Iterator[_Bound]:
 def _compared(found: Resolution) -> Iterator[_Compared]:
     for written, other in _OTHER.items():
         for node in found.tree.find_all(written):
-            for side, kind in ((node.expression, written), (node.this, _TURNED[written])):
+            for side, kind in ((node.expression, written), (node.this, TURNED[written])):
                 number = _number(side, found)
                 if number is not None and node.find_ancestor(exp.Not) is None:
                     yield _Compared(node, kind, other, number)

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from agro_data.pairs.finding import Finding
+from agro_data.sql.comparisons import TESTS
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution, value_of
-
-_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between, exp.Is)
 
 
 def check_reading(names: Mapping[str, Resolution]) -> dict[str, list[Finding]]:
@@ -40,7 +39,7 @@ def _shown(node: exp.Expr, found: Resolution) -> bool:
     whole, around = node, node.parent
     while isinstance(around, exp.Paren | exp.Distinct | exp.Alias | exp.Ordered):
         whole, around = around, around.parent
-    if isinstance(around, _COMPARED):
+    if isinstance(around, TESTS):
         other = around.args.get("expression")
         fixed = other is None or isinstance(other, exp.Null) or value_of(other, found) is not None
         return whole is around.this and fixed

@@ -15,8 +15,9 @@ from sqlglot.errors import SqlglotError
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.comparisons import TESTS
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
-from agro_data.sql.today import COMPARED, by_columns, moments, sides
+from agro_data.sql.today import by_columns, moments, sides
 from agro_data.sql.walks import call_bare
 
 BLANK = "?"
@@ -94,7 +95,7 @@ def _blank(node: exp.Expr) -> None:
         around.parent.replace(exp.In(this=around.parent.this, expressions=[exp.Literal.string(BLANK)]))
     elif isinstance(around, exp.Limit | exp.Offset | exp.Fetch):
         node.replace(exp.Literal.number(ROWS))
-    elif isinstance(around, COMPARED) and any(
+    elif isinstance(around, TESTS) and any(
         isinstance(_inmost(side), _OF_COLUMNS) for side in sides(around) if side is not whole
     ):
         node.replace(exp.Literal.string(f"%{BLANK}%" if isinstance(around, exp.Like | exp.ILike) else BLANK))

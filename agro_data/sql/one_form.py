@@ -27,7 +27,6 @@ SEVERAL_FORMS = re.compile(  # other statements have but one
     re.IGNORECASE,
 )
 _MOST = 50  # list comprehensions: each is gone through again for those around it
-COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LOOSER = (exp.Connector, exp.Paren, exp.Where, exp.Having, exp.Qualify, exp.Join, exp.If, exp.Alias, exp.Select)
 
 

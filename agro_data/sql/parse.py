@@ -12,8 +12,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.json_access import ARROWS, JSON_ACCESS, arrows_put_right, grammar_of, is_misread
-from agro_data.sql.one_form import COMPARED, SEVERAL_FORMS, in_one_form
+from agro_data.sql.one_form import SEVERAL_FORMS, in_one_form
 from agro_data.sql.sqlite_meaning import MISREAD, as_meant, put_right
 
 # Node types a read-only query may be made of. Everything that writes, attaches, configures, samples or calls the
@@ -194,7 +195,7 @@ def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> N
     for node in tree.find_all(*_PLACED) if any(issubclass(kind, _PLACED) for kind in kinds) else ():
         if isinstance(node, (exp.Values, exp.Unnest)) and not isinstance(node.parent, (exp.From, exp.Join)):
             raise SqlRefused("not_select", f"{node.key.upper()} has its place in FROM, WITH and IN")
-        if isinstance(node, (exp.Any, exp.All)) and (type(node.parent) not in COMPARED or node.arg_key == "this"):
+        if isinstance(node, (exp.Any, exp.All)) and (type(node.parent) not in COMPARISONS or node.arg_key == "this"):
             raise SqlRefused("not_select", f"{node.key.upper()} has its place on the right of a comparison")
         if isinstance(node, exp.Explode) and node.expressions:
             raise SqlRefused("not_select", "UNNEST with options gives columns that no text names")

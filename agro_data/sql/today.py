@@ -11,12 +11,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Like, exp.ILike, exp.Between, exp.In)
+from agro_data.sql.comparisons import COMPARISONS, TESTS, TURNED
+
 _NOW = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.Localtimestamp)
 _NOW_NAMES = frozenset({"now", "today", "getdate", "getutcdate", "sysdate", "sysdatetime", "systimestamp"})
-_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ
-}  # fmt: skip
 _LESS = (exp.Sub, exp.DateDiff, exp.TimestampDiff, exp.DatetimeDiff, exp.TsOrDsDiff)  # of two moments
 _MOVED = (exp.Add, exp.Sub, exp.DateAdd, exp.DateSub, exp.TimestampAdd, exp.TimestampSub, exp.TsOrDsAdd)
 _TRUNCATED = (exp.TimestampTrunc, exp.DateTrunc, exp.DatetimeTrunc)
@@ -25,7 +23,7 @@ _FORMATS = {"YEAR": "%Y", "MONTH": "%Y-%m", "DAY": "%Y-%m-%d"}
 
 def moments(tree: exp.Query) -> list[exp.Expr]:
     """What is compared that has to do with the time now and with no column."""
-    compared = (side for node in tree.find_all(*COMPARED) for side in sides(node))
+    compared = (side for node in tree.find_all(*TESTS) for side in sides(node))
     return [side for side in compared if _is_moment(side)]
 
 
@@ -39,7 +37,7 @@ def sides(node: exp.Expr) -> Iterator[exp.Expr]:
 def by_columns(tree: exp.Query) -> bool:
     """Write such conditions of a query as comparisons of a column; whether there were any. Changes the tree."""
     changed = False
-    for node in list(tree.find_all(exp.Between, *_TURNED)):
+    for node in list(tree.find_all(exp.Between, *COMPARISONS)):
         made = _aged(node) or _moved(node)
         if made is not None:
             node.replace(made)
@@ -53,10 +51,10 @@ def _aged(node: exp.Expr) -> exp.Expr | None:
         found = _age(node.this)
         return found and exp.GTE(this=found[0].copy(), expression=exp.CurrentTimestamp())
     kind = type(node)
-    for side, read in ((node.this, kind), (node.expression, _TURNED[kind])):
+    for side, read in ((node.this, kind), (node.expression, TURNED[kind])):
         if (found := _age(side)) is not None:
             column, past = found
-            return (_TURNED[read] if past else read)(this=column.copy(), expression=exp.CurrentTimestamp())
+            return (TURNED[read] if past else read)(this=column.copy(), expression=exp.CurrentTimestamp())
     return None
 
 
@@ -83,7 +81,7 @@ def _moved(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.Between):
         return None
     kind = type(node)
-    for side, other, read in ((node.this, node.expression, kind), (node.expression, node.this, _TURNED[kind])):
+    for side, other, read in ((node.this, node.expression, kind), (node.expression, node.this, TURNED[kind])):
         column = _column(side) if isinstance(side, (*_MOVED, *_TRUNCATED)) and _is_moment(other) else None
         if column is None:
             continue

@@ -35,13 +35,10 @@ from agro_data.intent.tree import (
     conjuncts,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
+from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.synthesis.literals import date_part
 
-COMPARISONS: dict[type[exp.Expr], Comparator] = {
-    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-}  # fmt: skip
-TURNED: dict[Comparator, Comparator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
 }  # fmt: skip
@@ -201,7 +198,7 @@ class ExpressionReader(ABC):
             if any(not isinstance(part, Comparison | Between | Like | InList | IsNull) for part in parts):
                 raise Beyond("or", "a choice between other than plain conditions")
             return Or(tuple(parts))  # type: ignore[arg-type]
-        if type(inner) in COMPARISONS and not negated:
+        if type(inner) in SIGNS and not negated:
             return self._comparison(inner, scope)
         if isinstance(inner, exp.In) and inner.args.get("query") is not None:
             return self._membership(inner, negated, scope)
@@ -250,9 +247,10 @@ class ExpressionReader(ABC):
         return Like(column, kinds[ends], value, negated)  # type: ignore[arg-type]
 
     def _comparison(self, node: exp.Expr, scope: Scope) -> Predicate:
-        operator, left, right = COMPARISONS[type(node)], node.this.unnest(), node.expression.unnest()
+        kind, left, right = type(node), node.this.unnest(), node.expression.unnest()
         if self.column(left) is None and self._year(left) is None:
-            operator, left, right = TURNED[operator], right, left
+            kind, left, right = TURNED[kind], right, left
+        operator = SIGNS[kind]
         year = self._year(left)
         if year is not None:
             value = self.value(right, None)

@@ -31,14 +31,13 @@ from agro_data.intent.tree import (
     SetOperation,
     Source,
 )
+from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
 from agro_data.synthesis.expression_reading import (
     AGGREGATES,
-    COMPARISONS,
-    TURNED,
     Beyond,
     ExpressionReader,
     Merged,
@@ -278,15 +277,15 @@ class _Reader(ExpressionReader):
 
     def _having(self, node: exp.Expr) -> Predicate:
         body = node.unnest()
-        if type(body) not in COMPARISONS:
+        if type(body) not in SIGNS:
             raise Beyond("having", "a HAVING other than one comparison")
-        operator, left, right = COMPARISONS[type(body)], body.this, body.expression
+        kind, left, right = type(body), body.this, body.expression
         if type(left.unnest()) not in AGGREGATES:
-            operator, left, right = TURNED[operator], right, left
+            kind, left, right = TURNED[kind], right, left
         value = self.value(right, None)
         if value is None or type(value.value) not in (int, float) or type(left.unnest()) not in AGGREGATES:
             raise Beyond("having", "a HAVING other than a figure against a number")
-        return Comparison(operator, self.aggregate(left.unnest()), value)
+        return Comparison(SIGNS[kind], self.aggregate(left.unnest()), value)
 
     def _order_key(self, node: exp.Expr, select: exp.Select) -> OrderKey:
         if not isinstance(node, exp.Ordered):

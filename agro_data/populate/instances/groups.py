@@ -19,6 +19,7 @@ from agro_data.populate.instances.proposal import PartialRow, Place
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau
 from agro_data.populate.instances.values import beyond
 from agro_data.populate.instances.views import view_of
+from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Scope, Source
 from agro_data.sql.walks import local_nodes
@@ -37,7 +38,6 @@ Numbers = Literal["any", "inverse", "apart"]
 """What stands in columns of numbers: the more rows a group has the smaller ones, or such that each aggregate ranks
 another group first.
 """
-_BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
 def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
@@ -251,7 +251,7 @@ class _Groups:
     def _bounded(self, tableau: Tableau, frames: Sequence[Frame], rng: random.Random) -> None:
         """HAVING compares an aggregate of a column with a constant: the group's figure lies beside it or is equal."""
         having = self.scope.select.args.get("having")
-        for node in having.find_all(*_BOUNDS) if having is not None else ():
+        for node in having.find_all(*COMPARISONS) if having is not None else ():
             known, value = tableau.constant(node.expression)
             if not is_aggregate(node.this) or not known:
                 self._computed(tableau, frames, node, rng)

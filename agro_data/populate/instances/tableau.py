@@ -23,6 +23,7 @@ from agro_data.populate.instances.views import DayNumber, Stretch, view_of
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.called_columns import is_star
+from agro_data.sql.comparisons import TURNED
 from agro_data.sql.resolution import Resolution, Source
 from agro_data.sql.walks import leftmost
 
@@ -33,7 +34,6 @@ _COMPARED: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=", exp.NEQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "=", exp.NullSafeNEQ: "=",
 }  # fmt: skip
-_MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ATOMS = (*_COMPARED, exp.Between, exp.Like, exp.ILike, exp.Glob, exp.In, exp.Is, exp.Exists)
 DEPTH = 12  # subqueries within subqueries
 MANY = 40  # rows that are made for a count
@@ -263,13 +263,12 @@ class Tableau(Unknowns):
             self._comparison(node, wanted, frame, missed, depth)
 
     def _comparison(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int) -> None:
-        operator = _COMPARED[type(node)]
+        kind, left, right = type(node), node.this, node.expression
         if isinstance(node, (exp.NEQ, exp.NullSafeNEQ)):
             wanted = not wanted
-        left, right = node.this, node.expression
         if isinstance(left.unnest(), (exp.Query, exp.Literal)) or self.constant(left)[0]:
-            left, right = right, left
-            operator = _MIRRORED.get(operator, operator)
+            kind, left, right = TURNED.get(kind, kind), right, left
+        operator = _COMPARED[kind]
         known, value = self.constant(right)
         if known:
             self._test(left, frame, operator, [value], wanted)
@@ -279,7 +278,8 @@ class Tableau(Unknowns):
         if query is not None:
             known, number = self.constant(left)
             if known and isinstance(number, int) and _counts(query):
-                self._counted(number, operator, query, wanted, frame, missed, depth)
+                test = Test(_COMPARED[TURNED.get(kind, kind)], (number,), wanted)
+                self._counted(query, number, test, frame, missed, depth)
             else:
                 self._scalar(mine, operator, query, wanted, frame, missed, depth)
             return
@@ -324,18 +324,8 @@ class Tableau(Unknowns):
         elif operator != "=":
             self._below(mine, other, operator, wanted)
 
-    def _counted(
-        self,
-        number: int,
-        operator: Operator,
-        query: exp.Query,
-        wanted: bool,
-        frame: Frame,
-        missed: Missed,
-        depth: int,
-    ) -> None:
-        """A number compared with how many rows a subquery finds: so many that it is met, or just missed."""
-        test = Test(_MIRRORED.get(operator, operator), (number,), wanted)
+    def _counted(self, query: exp.Query, number: int, test: Test, frame: Frame, missed: Missed, depth: int) -> None:
+        """How many rows a subquery finds, compared with a number: so many that it is met, or just missed."""
         counts = [count for count in (number - 1, number, number + 1) if 0 <= count <= MANY and test.passes(count)]
         for _ in range(self.rng.choice(counts) if counts else 0):
             self.query(query, missed, frame, depth + 1)
