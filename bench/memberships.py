@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,18 +11,14 @@ from agro_data.databases.quoting import folded
 from agro_data.populate.instances import instance_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Binding, Resolution, Scope, Source
-from agro_data.sql.walks import local_nodes
+from agro_data.sql.walks import joined, local_nodes, parts_of
 
 _BOUNDED = ("group", "having", "limit", "order", "offset")
 
 
-def all_of(conditions: Iterable[exp.Expr]) -> exp.Where | None:
+def where_of(conditions: Sequence[exp.Expr]) -> exp.Where | None:
     """WHERE with the AND of conditions; None for none."""
-    whole: exp.Expr | None = None
-    for condition in conditions:
-        one = exp.paren(condition) if isinstance(condition, exp.Or) else condition.copy()
-        whole = one if whole is None else exp.And(this=whole, expression=one)
-    return None if whole is None else exp.Where(this=whole)
+    return exp.Where(this=joined(conditions)) if conditions else None
 
 
 def in_as_exists(found: Resolution, scope: Scope, profile: DatabaseProfile) -> bool:
@@ -42,7 +38,7 @@ def in_as_exists(found: Resolution, scope: Scope, profile: DatabaseProfile) -> b
         theirs.set("table", exp.to_identifier(outer.source.node.alias_or_name))
         where = inner.args.get("where")
         link = exp.EQ(this=item.copy(), expression=theirs)
-        inner.set("where", all_of([link, *([where.this] if where is not None else [])]))
+        inner.set("where", where_of([link, *([where.this] if where is not None else [])]))
         inner.set("expressions", [exp.Literal.number(1)])
         inner.set("distinct", None)
         node.replace(exp.Exists(this=inner.copy()))
@@ -59,7 +55,7 @@ def in_as_join(found: Resolution, scope: Scope, profile: DatabaseProfile) -> boo
     if any(item.is_star for item in select.expressions):
         return False
     for node, inner, own in _memberships(found, scope):
-        parts = _conjuncts(where.this)
+        parts = [part.unnest() for part in parts_of(where.this)]
         if not any(part is node for part in parts) or len(own.sources) != 1 or not own.sources[0].table:
             continue
         column = found.binding(inner.selects[0])
@@ -69,9 +65,9 @@ def in_as_join(found: Resolution, scope: Scope, profile: DatabaseProfile) -> boo
         _rename(found, scope.sources[0], "outside")
         theirs = inner.args.get("where")
         link = exp.EQ(this=node.this.copy(), expression=inner.selects[0].copy())
-        on = all_of([link, *([theirs.this] if theirs is not None else [])])
-        select.set("where", all_of(part for part in parts if part is not node))
-        select.set("joins", [exp.Join(this=own.sources[0].node.copy(), on=on.this if on is not None else None)])
+        on = joined([link, *([theirs.this] if theirs is not None else [])])
+        select.set("where", where_of([part for part in parts if part is not node]))
+        select.set("joins", [exp.Join(this=own.sources[0].node.copy(), on=on)])
         return True
     return False
 
@@ -134,7 +130,7 @@ def _conditions_of_join(scope: Scope) -> list[exp.Expr]:
     clauses = [join.args["on"] for join in joins if join.args.get("on") is not None]
     if (where := select.args.get("where")) is not None:
         clauses.append(where.this)
-    return [condition for clause in clauses for condition in _conjuncts(clause)]
+    return [condition.unnest() for clause in clauses for condition in parts_of(clause)]
 
 
 def _tested(
@@ -162,14 +158,14 @@ def _detach(found: Resolution, scope: Scope, tested: _Tested, conditions: Sequen
     tested.other.set("table", exp.to_identifier(tested.owner.node.alias_or_name))
     shown = exp.Literal.number(1) if exists else tested.key.copy()
     inner = exp.Select(expressions=[shown], from_=exp.From(this=tested.source.node.copy()))
-    inner.set("where", all_of([*([tested.link] if exists else []), *tested.own]))
+    inner.set("where", where_of([*([tested.link] if exists else []), *tested.own]))
     member = exp.Exists(this=inner) if exists else exp.In(this=tested.other.copy(), query=exp.Subquery(this=inner))
     moved = {id(condition) for condition in (tested.link, *tested.own)}
     tables = [source.node.copy() for source in scope.sources if source is not tested.source]
     select = scope.select
     select.args["from_"].set("this", tables[0])
     select.set("joins", [exp.Join(this=table, kind="CROSS") for table in tables[1:]])
-    select.set("where", all_of([*(c for c in conditions if id(c) not in moved), member]))
+    select.set("where", where_of([*(c for c in conditions if id(c) not in moved), member]))
 
 
 def _memberships(found: Resolution, scope: Scope) -> Iterator[tuple[exp.In, exp.Select, Scope]]:
@@ -198,14 +194,6 @@ def _negated(node: exp.Expr) -> bool:
             return True
         above = above.parent
     return False
-
-
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    if isinstance(condition, exp.Paren):
-        return _conjuncts(condition.this)
-    if isinstance(condition, exp.And):
-        return [*_conjuncts(condition.this), *_conjuncts(condition.expression)]
-    return [condition]
 
 
 def _of(found: Resolution, node: exp.Expr, source: Source) -> bool:

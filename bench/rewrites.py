@@ -37,6 +37,7 @@ from agro_data.sql.comparisons import COMPARISONS, TURNED
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
+from agro_data.sql.walks import joined
 from agro_data.verify.equivalence import strict
 from agro_data.verify.ties import chance_in, probes_of
 from bench.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte
@@ -284,14 +285,10 @@ def _comma(found: Resolution) -> bool:
         joins = scope.select.args.get("joins") or []
         if not joins or any(j.side or j.method or j.args.get("using") or j.args.get("on") is None for j in joins):
             continue
-        conditions = [join.args["on"].copy() for join in joins]
         where = scope.select.args.get("where")
-        conditions += [where.this.copy()] if where is not None else []
-        whole = exp.paren(conditions[0]) if isinstance(conditions[0], exp.Or) else conditions[0]
-        for condition in conditions[1:]:
-            whole = exp.And(this=whole, expression=exp.paren(condition) if isinstance(condition, exp.Or) else condition)
+        conditions = [*(join.args["on"] for join in joins), *([where.this] if where is not None else [])]
         scope.select.set("joins", [exp.Join(this=join.this.copy(), kind="CROSS") for join in joins])
-        scope.select.set("where", exp.Where(this=whole))
+        scope.select.set("where", exp.Where(this=joined(conditions)))
         done = True
     return done
 
@@ -307,10 +304,7 @@ def _join_order(found: Resolution) -> bool:
         if any(item.is_star for item in select.expressions):
             continue
         tables = [select.args["from_"].this.copy(), *(join.this.copy() for join in joins)]
-        conditions = [join.args["on"].copy() for join in joins]
-        whole = conditions[0]
-        for condition in conditions[1:]:
-            whole = exp.And(this=whole, expression=condition)
+        whole = joined(join.args["on"] for join in joins)
         tables.reverse()
         select.args["from_"].set("this", tables[0])
         rest = [exp.Join(this=table, kind="CROSS") for table in tables[1:-1]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
+from functools import reduce
 
 from sqlglot import exp
 
@@ -40,3 +41,28 @@ def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
         return
     for child in node.iter_expressions():
         yield from local_nodes(child)
+
+
+def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:
+    """What a condition joins by AND, or by another connector, also in brackets."""
+    inner = condition.unnest()
+    if isinstance(inner, kind):
+        yield from parts_of(inner.this, kind)
+        yield from parts_of(inner.expression, kind)
+    else:
+        yield condition
+
+
+def joined(conditions: Iterable[exp.Expr], kind: type[exp.Connector] = exp.And) -> exp.Expr:
+    """Copies of conditions, of at least one, joined by AND, or by another connector.
+
+    What others join gets brackets: sqlglot writes trees as they stand, and an OR below an AND would be read as another
+    condition.
+    """
+    bracketed = (
+        exp.paren(condition)
+        if isinstance(condition, exp.Connector) and not isinstance(condition, kind)
+        else condition.copy()
+        for condition in conditions
+    )
+    return reduce(lambda one, two: kind(this=one, expression=two), bracketed)

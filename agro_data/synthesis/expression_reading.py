@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -37,6 +37,7 @@ from agro_data.intent.tree import (
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.walks import parts_of
 from agro_data.synthesis.literals import date_part
 
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
@@ -337,16 +338,6 @@ def cuts_a_day(operator: Comparator, value: Value, atlas: Atlas) -> bool:
     profile = atlas.by_name[table].column(name)
     held = [len(cell) for cell in (profile.minimum, profile.maximum) if isinstance(cell, str)]
     return is_iso_date(profile) and len(str(value.value)) < min(_SECOND, max(held, default=0))
-
-
-def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:
-    """What a condition joins by AND, or by another connector."""
-    inner = condition.unnest()
-    if isinstance(inner, kind):
-        yield from parts_of(inner.this, kind)
-        yield from parts_of(inner.expression, kind)
-    else:
-        yield condition
 
 
 def all_of(parts: Sequence[Predicate]) -> Predicate | None:

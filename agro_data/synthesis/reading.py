@@ -36,13 +36,13 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
+from agro_data.sql.walks import parts_of
 from agro_data.synthesis.expression_reading import (
     AGGREGATES,
     Beyond,
     ExpressionReader,
     Merged,
     all_of,
-    parts_of,
 )
 from agro_data.synthesis.frames import Frame, frame_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,6 +12,7 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import number_of
 from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.walks import joined, parts_of
 
 MOST = 60  # variants of a query: each is run
 
@@ -74,23 +75,22 @@ class _Dropper:
                     yield self._without(name, node, "this", rest)
         for join in scope.select.args.get("joins") or ():
             on = join.args.get("on")
-            if on is not None and len(_parts(on, exp.And)) > 1:
+            if on is not None and isinstance(on.unnest(), exp.And):
                 for label, rest in self._weakened(on, scope):
                     if rest is not None:
                         yield self._without(f"ON {label}", join, "on", rest)
 
     def _weakened(self, condition: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr | None]]:
         """Each conjunct or disjunct, and the condition without it (None: nothing is left)."""
-        parts = _parts(condition, exp.And)
+        parts = list(parts_of(condition))
         for index, part in enumerate(parts):
             others = [other for number, other in enumerate(parts) if number != index]
             if not self._is_guard(part, scope) and not self._is_link(part, scope):
-                yield self.text(part), _joined(others, exp.And)
-            choices = _parts(part, exp.Or)
+                yield self.text(part), joined(others) if others else None
+            choices = list(parts_of(part, exp.Or))
             for number, choice in enumerate(choices if len(choices) > 1 else ()):
-                rest = _joined([c for place, c in enumerate(choices) if place != number], exp.Or)
-                if rest is not None:
-                    yield self.text(choice), _joined([*others, exp.paren(rest, copy=False)], exp.And)
+                rest = exp.paren(joined([c for place, c in enumerate(choices) if place != number], exp.Or), copy=False)
+                yield self.text(choice), joined([*others, rest])
 
     def _is_link(self, part: exp.Expr, scope: Scope) -> bool:
         """An equality that joins two sources of this FROM: without it, all pairs would be made."""
@@ -178,23 +178,6 @@ class _Dropper:
         counted = node is self.found.tree or isinstance(holder, (exp.In, exp.From, exp.Join, exp.CTE, exp.Subquery))
         if limit is not None and counted:
             yield self._without(self.text(limit).strip(), node, "limit", None)
-
-
-def _parts(condition: exp.Expr, kind: type[exp.Connector]) -> list[exp.Expr]:
-    inner = condition.unnest()
-    if isinstance(inner, kind):
-        return [*_parts(inner.this, kind), *_parts(inner.expression, kind)]
-    return [condition]
-
-
-def _joined(parts: Sequence[exp.Expr], kind: type[exp.Connector]) -> exp.Expr | None:
-    if not parts:
-        return None
-    wrapped = [exp.paren(p) if isinstance(p, exp.Connector) else p.copy() for p in parts]
-    whole = wrapped[0]
-    for part in wrapped[1:]:
-        whole = kind(this=whole, expression=part)
-    return whole
 
 
 def _has_star(select: exp.Select) -> bool:

@@ -13,9 +13,9 @@ from agro_data.populate.schema import kind_of
 from agro_data.profiling.statistics import UUID_FORM
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Scope
-from agro_data.sql.walks import local_nodes
+from agro_data.sql.walks import joined, local_nodes
 from agro_data.verify.mutants.columns import unnamed_with_nulls
-from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, swap
+from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, narrowed, swap
 
 _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.GT: (exp.GTE, exp.LT, exp.NEQ),
@@ -137,8 +137,7 @@ def _between(core: exp.Between, bare: exp.Expr, negated: bool, label: str) -> It
             for kind, bound in ((lower, low), (upper, high))
             if kind is not None
         ]
-        whole = parts[0] if len(parts) == 1 else exp.And(this=parts[0], expression=parts[1])
-        return exp.Paren(this=whole)
+        return exp.Paren(this=joined(parts))
 
     for lower, upper in ((exp.GT, exp.LTE), (exp.GTE, exp.LT), (exp.GTE, None), (None, exp.LTE)):
         new = bounds(lower, upper)
@@ -245,16 +244,7 @@ def _known_only(place: Place, scope: Scope) -> Iterator[Edit]:
     """Rows left out of which something is unknown that was not asked for."""
     for column in unnamed_with_nulls(place, scope):
         known = exp.Not(this=exp.Is(this=column, expression=exp.Null()))
-        yield Edit("null", place.label("WHERE", scope), "", known, (_narrowed(scope, known),))
-
-
-def _narrowed(scope: Scope, condition: exp.Expr) -> Change:
-    """The condition in WHERE, beside what stands there."""
-    where = scope.select.args.get("where")
-    if where is None:
-        return Change(scope.select, "where", exp.Where(this=condition))
-    before = exp.paren(where.this) if isinstance(where.this, exp.Or) else where.this.copy()
-    return Change(where, "this", exp.And(this=before, expression=condition))
+        yield Edit("null", place.label("WHERE", scope), "", known, (narrowed(scope, known),))
 
 
 def _having_to_where(place: Place, scope: Scope, holder: exp.Expr, slot: str, condition: exp.Expr) -> Iterator[Edit]:
@@ -266,5 +256,5 @@ def _having_to_where(place: Place, scope: Scope, holder: exp.Expr, slot: str, co
     if not is_aggregate(inner) or not isinstance(inner.this, exp.Column):
         return
     moved: exp.Expr = type(bare)(this=inner.this.copy(), expression=bare.expression.copy())
-    changes = (Change(scope.select, "having", None), _narrowed(scope, moved))
+    changes = (Change(scope.select, "having", None), narrowed(scope, moved))
     yield Edit("having_where", place.label("HAVING", scope), condition, exp.Where(this=moved.copy()), changes)

@@ -13,6 +13,7 @@ from agro_data.populate.instances.orders import Part
 from agro_data.sql.canonical import sql_text, unchanged_by_text
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.scope import Schema
+from agro_data.sql.walks import joined
 
 SHOWN = 60  # characters of a condition in the words for a person
 
@@ -122,6 +123,13 @@ def conditions(scope: Scope) -> Iterator[tuple[str, exp.Expr, str, exp.Expr]]:
     for join in scope.select.args.get("joins") or ():
         if join.args.get("on") is not None:
             yield "ON", join, "on", join.args["on"]
+
+
+def narrowed(scope: Scope, condition: exp.Expr) -> Change:
+    """The condition in WHERE, beside what stands there."""
+    where = scope.select.args.get("where")
+    beside = [where.this] if where is not None else []
+    return Change(scope.select, "where", exp.Where(this=joined([*beside, condition])))
 
 
 def links(found: Resolution, part: exp.Expr, scope: Scope) -> bool:

@@ -11,7 +11,7 @@ from agro_data.sql.constructs import is_grouping
 from agro_data.sql.resolution import Scope
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.mutants.columns import reference
-from agro_data.verify.mutants.edit import Change, Edit, Place, swap
+from agro_data.verify.mutants.edit import Change, Edit, Place, narrowed, swap
 from agro_data.verify.mutants.values import turned
 
 _TURNED: dict[type, type[exp.Expression]] = {exp.Rollup: exp.Cube, exp.Cube: exp.Rollup}
@@ -181,9 +181,7 @@ def _limit_to_max(place: Place, scope: Scope) -> Iterator[Edit]:
     extreme = exp.Max if key.args.get("desc") else exp.Min
     inner = exp.Select(expressions=[extreme(this=column.copy())], from_=exp.From(this=table.copy()))
     test = exp.EQ(this=column.copy(), expression=exp.Subquery(this=inner))
-    old = where.this
-    joined = exp.And(this=exp.paren(old) if isinstance(old, exp.Or) else old.copy(), expression=test)
-    changes = (Change(select, "order", None), Change(select, "limit", None), Change(where, "this", joined))
+    changes = (Change(select, "order", None), Change(select, "limit", None), narrowed(scope, test))
     yield Edit("extreme", place.label("ORDER BY", scope), f"{place.text(key)} LIMIT 1", test, changes)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
 from sqlglot import exp
 
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.resolution import Scope, Source
-from agro_data.sql.walks import local_nodes
+from agro_data.sql.walks import joined, local_nodes
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
 from agro_data.verify.mutants.rows import order_and_limit
 
@@ -130,12 +129,11 @@ def _as_join(
     if outer is None or source is None or source.alias == outer.alias:
         return
     left, right = _owned(test.this, outer), _owned(inner.expressions[0].unalias(), source)
-    on: exp.Expr = (exp.NEQ if negated else exp.EQ)(this=left, expression=right)
-    if inner.args.get("where") is not None:
-        theirs = _with_owners(place, inner.args["where"].this, source)
-        on = exp.And(this=on, expression=exp.paren(theirs) if isinstance(theirs, exp.Or) else theirs)
+    link = (exp.NEQ if negated else exp.EQ)(this=left, expression=right)
+    theirs = inner.args.get("where")
+    on = joined([link, *([_with_owners(place, theirs.this, source)] if theirs is not None else [])])
     kept = [_with_owners(place, other, outer) for other in others]
-    rest = exp.Where(this=reduce(lambda one, two: exp.And(this=one, expression=two), kept)) if kept else None
+    rest = exp.Where(this=joined(kept)) if kept else None
     beside = [
         swap(column, _owned(column, outer))
         for column in scope.select.find_all(exp.Column)

@@ -10,7 +10,7 @@ from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.resolution import Scope
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.mutants.columns import candidates, kind_class, reference, unnamed_with_nulls
-from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
+from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, narrowed, swap
 
 _AGGREGATES: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.Sum: (exp.Avg, exp.Max, exp.Min),
@@ -229,17 +229,10 @@ def _distinct(place: Place, scope: Scope) -> Iterator[Edit]:
 
 def _guarded(place: Place, scope: Scope) -> Iterator[Edit]:
     """Rows without a value left out, where the value is asked for."""
-    select = scope.select
-    where = select.args.get("where")
-    for item in select.expressions:
+    for item in scope.select.expressions:
         column = item.unalias()
         binding = place.found.binding(column) if isinstance(column, exp.Column) else None
         if binding is None or not any(binding.source is own for own in scope.sources):
             continue
-        test: exp.Expr = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
-        added = test
-        if where is not None:
-            old = where.this
-            test = exp.And(this=exp.paren(old) if isinstance(old, exp.Or) else old.copy(), expression=test)
-        change = Change(select, "where", exp.Where(this=test))
-        yield Edit("null", place.label("WHERE", scope), added, "added", (change,), weight=1)
+        known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+        yield Edit("null", place.label("WHERE", scope), known, "added", (narrowed(scope, known),), weight=1)
