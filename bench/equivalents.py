@@ -43,7 +43,7 @@ from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import strict
 from agro_data.verify.mutants import Mutant, mutants_of
 from agro_data.verify.proofs import proved_equivalent
-from agro_data.verify.ties import chance_in, probes_of
+from bench.chance import by_chance
 
 RANDOM = 6  # random instances of a database
 DIRECTED = 3  # instances directed at one pair
@@ -263,7 +263,7 @@ def _executed(
         counts["not_empty"] += bool(gold.rows)
         if other.ok and strict(gold.rows, other.rows, ordered=tree(pair.gold).tree.args.get("order") is not None).equal:
             continue
-        chance = _by_chance(place, tree(pair.gold), sandbox)
+        chance = by_chance(tree(pair.gold), place, sandbox)
         if chance is None:
             counts["probe_failed"] += 1  # says neither: listed, so that a person judges it
         elif chance:
@@ -274,17 +274,6 @@ def _executed(
              "rows": str(gold.rows[:3]), "mutant_rows": other.error or str(other.rows[:3])}
         )  # fmt: skip
     return wrong
-
-
-def _by_chance(place: Database, gold: Resolution, sandbox: Sandbox) -> bool | None:
-    """Whether the gold's answer is open to chance; None where a probe met its limit, and so said nothing."""
-    if chance_in(gold) is not None:
-        return True
-    probes = probes_of(gold, place.dialect)
-    results = sandbox.run_many([(place, probe.sql) for probe in probes], want="rows")
-    if any(result.ok and probe.judge(result.rows) for probe, result in zip(probes, results, strict=True)):
-        return True
-    return False if all(result.ok for result in results) else None
 
 
 if __name__ == "__main__":

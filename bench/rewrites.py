@@ -39,7 +39,7 @@ from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.sql.walks import joined
 from agro_data.verify.equivalence import strict
-from agro_data.verify.ties import chance_in, probes_of
+from bench.chance import by_chance
 from bench.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte
 
 GOAL = 0.003  # share of rewrites that may be called wrong
@@ -90,7 +90,8 @@ def measure(golds: list[tuple[str, str]], databases: Path) -> dict[str, Any]:
             (d, gold): resolve(parse_select(gold, profiles[d].dialect), profiles[d].dialect, profiles[d].schema)
             for d, gold in golds
         }
-        chance = {one for one in golds if _by_chance(trees[one], found[one[0]], sandbox)}
+        probed = {one: by_chance(trees[one], found[one[0]], sandbox) for one in golds}
+        chance = {one for one in golds if probed[one]}  # where a probe failed, what differs counts against us
         failed: Counter[str] = Counter()
         for (db_id, gold, rewrite), other in zip(work, others, strict=True):
             answer = answers[db_id, gold]
@@ -124,18 +125,11 @@ def measure(golds: list[tuple[str, str]], databases: Path) -> dict[str, Any]:
         ),
         "golds": len(golds),
         "golds_open_to_chance": len(chance),
+        "golds_of_which_a_probe_failed": sum(one is None for one in probed.values()),
         "kinds": dict(kinds.most_common()),
         "not_run": dict(failed.most_common()),
         "wrong": wrong,
     }
-
-
-def _by_chance(gold: Resolution, database: Database, sandbox: Sandbox) -> bool:
-    if chance_in(gold) is not None:
-        return True
-    probes = probes_of(gold, database.dialect)
-    results = sandbox.run_many([(database, probe.sql) for probe in probes], want="rows")
-    return any(result.ok and probe.judge(result.rows) for probe, result in zip(probes, results, strict=True))
 
 
 def _tie_alone(database: Database, gold: str, other: str, sandbox: Sandbox) -> bool:
