@@ -17,6 +17,7 @@ from agro_data.pairs.mending import rewritten
 from agro_data.pairs.sizes import same_answer
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.resolution import Resolution
+from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 
 
@@ -39,10 +40,8 @@ def check_divisions(database: Database, names: Mapping[str, Resolution], sandbox
 
 def _quotients(tree: exp.Expr) -> Iterator[exp.Div]:
     for node in tree.find_all(exp.Div):
-        around = node.parent
-        while isinstance(around, exp.Paren):
-            around = around.parent
-        whole = isinstance(around, exp.Cast) and around.to.is_type(*exp.DataType.INTEGER_TYPES)
+        holder = around(node)
+        whole = isinstance(holder, exp.Cast) and holder.to.is_type(*exp.DataType.INTEGER_TYPES)
         if not whole and not any(side.find(exp.Column, exp.Count) is None for side in (node.this, node.expression)):
             yield node
 

@@ -23,6 +23,7 @@ from agro_data.profiling.statistics import as_number, markers_among
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Binding, Resolution, value_of
+from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 
 LOOKED_AT = 5_000  # distinct values of a column
@@ -110,7 +111,8 @@ def _is_sure(
     rising = any(not key.args.get("desc") for key in found.tree.find_all(exp.Ordered))
     united = isinstance(found.tree, exp.SetOperation) and any(use.comes_out for use in uses)
     missing = rising and any(numbers[use.place].markers for use in uses)
-    return not united and not missing and not any(is_aggregate(_around(node)) for node, _ in days)
+    averaged = any(holder is not None and is_aggregate(holder) for holder in (around(node) for node, _ in days))
+    return not united and not missing and not averaged
 
 
 def _held(place: Place, numbers: _Numbers) -> str:
@@ -182,22 +184,13 @@ def _days(found: Resolution, profile: DatabaseProfile) -> Iterator[tuple[exp.Sub
     compared with a number, may be meant to be of years.
     """
     for node in found.tree.find_all(exp.Sub):
-        around = _around(node)
-        out = around.parent is found.tree if isinstance(around, exp.Alias) else around is found.tree
-        against = (around.left, around.right) if isinstance(around, exp.Binary) else ()
+        holder = around(node)
+        out = holder.parent is found.tree if isinstance(holder, exp.Alias) else holder is found.tree
+        against = (holder.left, holder.right) if isinstance(holder, exp.Binary) else ()
         years = out or any(value_of(side.unnest(), found) is not None for side in against)
         if not years and all(_is_date(side, found, profile) for side in (node.this, node.expression)):
             days = [exp.func("JULIANDAY", side.copy(), dialect="sqlite") for side in (node.this, node.expression)]
             yield node, exp.Sub(this=days[0], expression=days[1])
-
-
-def _around(node: exp.Expr) -> exp.Expr:
-    """What an expression stands in, but for brackets."""
-    around = node.parent
-    while isinstance(around, exp.Paren):
-        around = around.parent
-    assert around is not None
-    return around
 
 
 def _is_date(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> bool:

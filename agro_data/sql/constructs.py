@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.walks import local_nodes
+from agro_data.sql.walks import around, local_nodes
 
 CONSTRUCTS = (
     "join_2",  # some SELECT reads two sources (tables, derived tables, CTEs)
@@ -200,10 +200,7 @@ def _of_subquery(node: exp.Subquery) -> Iterator[str]:
 
 
 def _negated(node: exp.Expr) -> bool:
-    parent = node.parent
-    while isinstance(parent, exp.Paren):
-        parent = parent.parent
-    return isinstance(parent, exp.Not)
+    return isinstance(around(node), exp.Not)
 
 
 def _is_top_k_per_group(found: Resolution) -> bool:

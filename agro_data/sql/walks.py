@@ -43,6 +43,14 @@ def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from local_nodes(child)
 
 
+def around(node: exp.Expr) -> exp.Expr | None:
+    """What an expression stands in, but for brackets."""
+    holder = node.parent
+    while isinstance(holder, exp.Paren):
+        holder = holder.parent
+    return holder
+
+
 def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:
     """What a condition joins by AND, or by another connector, also in brackets."""
     inner = condition.unnest()

@@ -13,6 +13,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import number_of
 from agro_data.sql.resolution import Resolution, Scope, Source
 from agro_data.sql.walks import joined, parts_of
+from agro_data.verify.mutants.edit import links
 
 MOST = 60  # variants of a query: each is run
 
@@ -85,18 +86,12 @@ class _Dropper:
         parts = list(parts_of(condition))
         for index, part in enumerate(parts):
             others = [other for number, other in enumerate(parts) if number != index]
-            if not self._is_guard(part, scope) and not self._is_link(part, scope):
+            if not self._is_guard(part, scope) and not links(self.found, part, scope):  # without a link: all pairs
                 yield self.text(part), joined(others) if others else None
             choices = list(parts_of(part, exp.Or))
             for number, choice in enumerate(choices if len(choices) > 1 else ()):
                 rest = exp.paren(joined([c for place, c in enumerate(choices) if place != number], exp.Or), copy=False)
                 yield self.text(choice), joined([*others, rest])
-
-    def _is_link(self, part: exp.Expr, scope: Scope) -> bool:
-        """An equality that joins two sources of this FROM: without it, all pairs would be made."""
-        sides = [self.found.binding(side) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
-        owners = {id(side.source) for side in sides if side is not None and side.source in scope.sources}
-        return len(owners) == 2
 
     def _is_guard(self, part: exp.Expr, scope: Scope) -> bool:
         bare = part.unnest()

@@ -318,7 +318,8 @@ def test_each_condition_is_dropped_once_and_the_tree_is_restored(conditions: lis
     assert len({v.sql for v in variants}) == len(variants)
 
 
-def test_a_link_between_sources_is_never_dropped() -> None:
-    sql = "SELECT c.name FROM customer c, purchase p WHERE c.id = p.customer_id AND p.total > 20"
+@pytest.mark.parametrize("link", ["c.id = p.customer_id", "((c.id = p.customer_id))"])
+def test_a_link_between_sources_is_never_dropped(link: str) -> None:
+    sql = f"SELECT c.name FROM customer c, purchase p WHERE {link} AND p.total > 20"
     names = [v.name for v in drop_variants(resolve(parse_select(sql, "sqlite"), "sqlite", SCHEMA), "sqlite")]
     assert names == ["WHERE p.total > 20"]
