@@ -14,6 +14,7 @@ _FULL_NAMES = (
     ("given name", "last name"),
 )
 _CODED = frozenset(["type", "status", "category", "role", "genre", "kind", "class", "level", "method", "code", "color"])
+_DAY_PARTS = frozenset(["year", "quarter", "month", "week", "weekday", "day", "weekend", "holiday"])
 _LABELS = ("name", "full name", "title", "official name", "common name", "short name", "label", "headline")
 
 
@@ -24,7 +25,9 @@ def table_kind(
     primary_key: Sequence[str],
     outgoing: Sequence[ForeignKey],
 ) -> TableKind:
-    """Bridge: rows only connect. Lookup: a few codes and their meaning. Event: dated and hanging on others."""
+    """Bridge: rows only connect. Lookup: a few codes and their meaning, or days and the year, month and week of each.
+    Event: dated and hanging on others.
+    """
     linking = {column for key in outgoing for column in key.columns}
     own = [column for column in columns if column.name not in linking and column.name not in primary_key]
     if len({key.ref_table for key in outgoing}) >= 1 and len(outgoing) >= 2:
@@ -34,11 +37,19 @@ def table_kind(
             return "bridge"
     if not outgoing and rows <= 200 and len(own) <= 3 and len(columns) <= 4 and _codes(columns, primary_key, singular):
         return "lookup"
+    if not outgoing and _is_calendar(columns):
+        return "lookup"
     person = any(column.phrase in ("last name", "family name", "date of birth", "birth date") for column in columns)
     elsewhere = any(key.ref_table != key.table for key in outgoing)
     if elsewhere and not person and any(column.role == "date" for column in columns):
         return "event"
     return "entity"
+
+
+def _is_calendar(columns: Sequence[ColumnProfile]) -> bool:
+    """Whether most columns are parts of a day, as of a warehouse's date dimension."""
+    parts = [c for c in columns if c.role != "measure" and not _DAY_PARTS.isdisjoint(c.phrase.lower().split(" "))]
+    return len(parts) >= 3 and 2 * len(parts) > len(columns)
 
 
 def _codes(columns: Sequence[ColumnProfile], primary_key: Sequence[str], singular: str) -> bool:

@@ -257,3 +257,17 @@ def test_names_that_are_not_english_are_told(names: str, told: bool, tmp_path: P
     script = f"CREATE TABLE t ({columns}); INSERT INTO t VALUES ({', '.join(['1'] * 8)});"
     said = profile_database(sqlite_database(tmp_path / "x.sqlite", script)).problems
     assert [("English" in text, "semantics.yml" in text) for text in said] == [(True, True)] * told
+
+
+def test_a_date_dimension_is_looked_up(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE dim_date (date_key INTEGER PRIMARY KEY, full_date TEXT, year INTEGER, quarter INTEGER, month INTEGER,
+        month_name TEXT, day_of_week TEXT);
+    CREATE TABLE weather (day TEXT, month INTEGER, year INTEGER, rain REAL, wind REAL, snow REAL, station TEXT);
+    INSERT INTO dim_date VALUES (1, '2024-01-01', 2024, 1, 1, 'January', 'Monday'),
+        (2, '2024-04-02', 2024, 2, 4, 'April', 'Tuesday'), (3, '2025-07-03', 2025, 3, 7, 'July', 'Thursday');
+    INSERT INTO weather VALUES ('2024-01-01', 1, 2024, 0.5, 1.5, 0.0, 'Bern'),
+        ('2024-01-02', 1, 2024, 0.1, 2.5, 1.0, 'Oslo');
+    """
+    profile = profile_database(sqlite_database(tmp_path / "sales.sqlite", script))
+    assert {table.name: table.kind for table in profile.tables} == {"dim_date": "lookup", "weather": "entity"}
