@@ -18,6 +18,7 @@ import click
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
 from agro_data.databases.catalog import usable_databases
 from agro_data.databases.scratch import ScratchFolder
+from agro_data.files import write_text
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
@@ -50,7 +51,6 @@ from agro_data.verbs.snapshot import snapshot_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
 from agro_data.verbs.writing import check_written
-from agro_data.work import write_text
 
 __all__ = ["data", "run"]
 

@@ -22,10 +22,10 @@ from typing import Literal
 from packaging.requirements import InvalidRequirement, Requirement
 
 from agro_data.config import DEFAULT_MODEL, RunConfig, cache_folder
+from agro_data.files import free_bytes
 from agro_data.folders import existing, unwritable
 from agro_data.models import DEFAULT_WRITER, ModelMissing, find_model
 from agro_data.publish.read import NoVersion, list_corpora, newest, open_version
-from agro_data.publish.storage import free_bytes
 
 DISTRIBUTION = "agro-sql"
 PYTHON = (3, 11)

@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from agro_data.databases.errors import first_line, interruptible
-from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.scratch import sweep
 from agro_data.errors import InWords
+from agro_data.faults import NO_SPACE
 from agro_data.parallel import ShardsLost
 
 FAILED_SOME = 1

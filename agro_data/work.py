@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from agro_data.databases.faults import NO_SPACE
+from agro_data.files import atomic_path, write_json
 from agro_data.records import REJECTED, conform
 
 REJECTED_FOLDER = "rejected"  # below a stage; a suffix could be the end of a database's name
@@ -83,47 +80,9 @@ def written(path: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_ino
 
 
-@contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary file beside `target` that becomes it when the block ends without an error, and vanishes else.
-
-    What cannot be written is said of `target`.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.parent / f".{secrets.token_hex(8)}.part"
-    try:
-        temporary.touch(exist_ok=False)  # for whom the umask lets read; `tempfile` makes them for their owner alone
-        yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        nameless = error.filename is None and error.errno in NO_SPACE  # as a write is
-        if nameless or error.filename == str(temporary):  # a name that tells nobody which file cannot be written
-            error.filename = str(target)
-        raise
-    finally:
-        with suppress(OSError):  # on a disk that cannot be written it fails, and would hide why
-            temporary.unlink(missing_ok=True)
-
-
 def _write_parquet(frame: pl.DataFrame, target: Path) -> None:
     """Python does the writing: polars would tell of a full disk without its errno, like of any other fault."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     with atomic_path(target) as temporary:
         temporary.write_bytes(buffer.getbuffer())
-
-
-def write_text(path: Path, text: str) -> None:
-    """UTF-8 text, written atomically; into what is no plain file, as `/dev/stdout` is none, it is written as it is."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_text(text, encoding="utf-8")
-        return
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Indented JSON with sorted keys, written atomically."""
-    write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")

@@ -20,9 +20,9 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
+from agro_data.files import write_json
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version, open_version
-from agro_data.work import write_json
 from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled

@@ -14,9 +14,9 @@ from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
+from agro_data.files import write_json, write_text
 from agro_data.locking import exclusive
 from agro_data.progress import Reporter, counted, silent
-from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import EndpointSampler
 from agro_train.answers import Answer, answer, asked

@@ -14,7 +14,7 @@ from typing import Any
 
 from agro_data.evaluation.statistics import LEVEL, paired
 from agro_data.evaluation.verdict import Verdict, read_lines
-from agro_data.work import write_json
+from agro_data.files import write_json
 from agro_train.agents.choosing import slug
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run, promote
 

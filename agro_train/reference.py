@@ -21,11 +21,11 @@ from dagster import AssetKey, AssetsDefinition, ConfigurableResource, JobDefinit
 
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.databases import digest
+from agro_data.files import write_text
 from agro_data.pairs.finding import KINDS
 from agro_data.publish.card import COLUMNS, INDEX_COLUMNS, MUTANT_COLUMNS
 from agro_data.publish.version import MUTANTS
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, STEP
-from agro_data.work import write_text
 from agro_train.aligning import AlignConfig
 from agro_train.cli import agro
 from agro_train.cold_start import ColdStartConfig

@@ -34,9 +34,9 @@ from agro_data.databases.children import (
     environment,
 )
 from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import TIMED, name_in_engine, open_duckdb, settled
 from agro_data.databases.types import Cell, Layout
+from agro_data.faults import is_passing
 
 if TYPE_CHECKING:
     import duckdb

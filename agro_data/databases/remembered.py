@@ -23,8 +23,8 @@ from agro_data.config import RunConfig, cache_folder
 from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import with_sides
 from agro_data.databases.types import Layout
+from agro_data.files import write_json
 from agro_data.hashing import stable_hash
-from agro_data.work import write_json
 
 SLOW = 1.0  # seconds of hashing that are worth an entry
 SETTLED = 2.0  # seconds since the last change: clocks of file systems tick that coarsely, or less

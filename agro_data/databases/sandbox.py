@@ -22,11 +22,11 @@ from typing import Any, Literal, NamedTuple
 
 from agro_data.databases.children import KILL_FACTOR, KILL_SLACK, OPEN_SECONDS, cause, environment
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.opening import settled, stamp, with_sides
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
+from agro_data.faults import NO_SPACE, is_passing
 
 Want = Literal["digest", "few", "rows"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from agro_data.work import atomic_path
+from agro_data.files import atomic_path
 
 IF_MADE = {"agro/if_made": True}  # metadata of an input that is "" where nothing was made
 

@@ -12,6 +12,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.evaluation.instances import ALONE, Instances, files_in
+from agro_data.files import write_json
 from agro_data.fingerprint import code_version
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.parallel import run_shards
@@ -19,7 +20,6 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS
-from agro_data.work import write_json
 
 RECORD = "pool.json"
 

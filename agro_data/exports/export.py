@@ -19,10 +19,10 @@ from agro_data.databases.types import STEPS, Layout, Limits
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, LeftOut, Material, gather
 from agro_data.exports.preference import preference
+from agro_data.files import sync_folder, sync_tree
 from agro_data.profiling.serialise import BUDGET, STYLE, Style
 from agro_data.publish.parquet import write_parquet
 from agro_data.publish.read import Version, open_corpus
-from agro_data.publish.storage import sync_folder, sync_tree
 
 WORKERS = 2
 LOGGED: tuple[Layout, ...] = ("sqlite", "duckdb")  # layouts with a log or journal beside the file

@@ -20,6 +20,7 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.evaluation.fields import SQL, field_of
 from agro_data.evaluation.load import ORIGINAL, files_of
+from agro_data.files import atomic_path
 from agro_data.rows import (
     BIRD_MARK,
     LINES,
@@ -30,7 +31,6 @@ from agro_data.rows import (
     read_rows,
     separated_by,
 )
-from agro_data.work import atomic_path
 
 PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files also say of the SQL: untrue once it changes
 

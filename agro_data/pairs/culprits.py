@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from agro_data.databases.faults import is_passing
+from agro_data.faults import is_passing
 from agro_data.parallel import fault_line
 
 Item = TypeVar("Item")

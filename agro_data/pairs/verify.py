@@ -18,6 +18,7 @@ from agro_data.evaluation.instances import INDEX, SUFFIXES
 from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
+from agro_data.files import atomic_path
 from agro_data.folders import kept_in
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.checking import check_pairs
@@ -30,7 +31,6 @@ from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
-from agro_data.work import atomic_path
 
 # A gold is not at fault for being long.
 SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)

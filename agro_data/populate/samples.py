@@ -11,9 +11,9 @@ from pathlib import Path
 
 import yaml
 
+from agro_data.files import write_text
 from agro_data.populate.domain import Domain, domain_names, load_domain
 from agro_data.populate.writer import write_duckdb, write_sqlite
-from agro_data.work import write_text
 
 RECEIPT = ".samples.json"
 

@@ -13,8 +13,8 @@ from agro_data.databases.engine import attached, attaching
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
+from agro_data.files import atomic_path
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema, TableSpec
-from agro_data.work import atomic_path
 
 PAGE_SIZE = 4096
 BLOCK_SIZE = 16_384  # the smallest that DuckDB has: small tables, small files

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from agro_data.locking import exclusive
+from agro_data.files import replace_text, sync_folder
+from agro_data.publish.lock import writing
 from agro_data.publish.read import DERIVED, NoVersion, latest, list_versions, read_manifest
-from agro_data.publish.storage import WRITING, replace_text, sync_folder
 
 PUBLISHED = "published"
 NONE_HELD: Mapping[Path, str] = MappingProxyType({})
@@ -44,7 +44,7 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
     """
     path = path.resolve()  # said as ".", it would have no parent
     root, name = path.parent.parent, path.parent.name
-    with exclusive(path.parent / ".lock", wait_seconds=wait_seconds, doing=WRITING):
+    with writing(path.parent, wait_seconds):
         names = published(root, name)
         if path.name not in names:
             replace_text(path.parent / PUBLISHED, "".join(f"{one}\n" for one in [*names, path.name]))
@@ -109,7 +109,7 @@ def prune(
     """
     latest(root, name)  # raises before a lock file is made in a folder that is no corpus
     folder = root / name
-    with exclusive(folder / ".lock", wait_seconds=wait_seconds, doing=WRITING):
+    with writing(folder, wait_seconds):
         _delete_hidden(folder)
         decided = fates(root, name, keep, held=held)
         for fate in decided:

@@ -19,18 +19,17 @@ from typing import Any
 import polars as pl
 
 from agro_data.databases.catalog import VERSION_NAME
-from agro_data.databases.faults import NO_SPACE
 from agro_data.errors import InWords
+from agro_data.faults import NO_SPACE
+from agro_data.files import free_bytes, replace_text, sync_folder, sync_tree, write_text
 from agro_data.fingerprint import library_versions
 from agro_data.hashing import file_hash
-from agro_data.locking import exclusive
 from agro_data.publish.card import render_card
+from agro_data.publish.lock import writing
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import MEND, NoVersion, Version, list_versions
-from agro_data.publish.storage import WRITING, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
-from agro_data.work import write_text
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +140,7 @@ def place_version(
     folder = root / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder / ".lock", wait_seconds=wait_seconds, doing=WRITING):
+        with writing(folder, wait_seconds):
             _remove_leftovers(folder)
             existing = list_versions(root, name)
             for path in existing:

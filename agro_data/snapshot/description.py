@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
+from agro_data.files import write_text
 from agro_data.snapshot.catalog import Reference, Table
 from agro_data.snapshot.outcome import Snapshot
 from agro_data.snapshot.plan import Planned
-from agro_data.work import write_text
 
 Join = tuple[Table, Reference, Table]  # a key that DuckDB cannot declare, between its tables
 

@@ -12,8 +12,8 @@ from typing import Any
 from agro_data.config import BuildConfig
 from agro_data.databases.content import still_holds
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.types import Database, Dialect
+from agro_data.faults import NO_SPACE
 from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import LogReading, prior_from_log, read_log

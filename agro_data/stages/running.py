@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agro_data import parallel
+from agro_data.files import write_text
 from agro_data.progress import Reporter, counting
 from agro_data.stages import reuse, tally
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task
-from agro_data.work import Work, write_text
+from agro_data.work import Work
 
 FAILURES = "failures"  # below the work folder: a traceback for each shard that raised, by stage
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
-from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database
+from agro_data.faults import NO_SPACE, is_passing
+from agro_data.files import write_json
 from agro_data.hashing import seed_of
 from agro_data.populate.surrogate import build_surrogate
 from agro_data.profiling.profiler import profile_database
-from agro_data.work import write_json
 
 
 def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[list[Database], list[str], list[str]]:

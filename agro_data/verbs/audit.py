@@ -11,6 +11,7 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs, only_database
+from agro_data.files import write_text
 from agro_data.folders import kept_in, unwritable
 from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
@@ -19,7 +20,6 @@ from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.verify import class_row, with_errors
-from agro_data.work import write_text
 
 REPORTS = (AUDIT_REPORT, "report.html")
 

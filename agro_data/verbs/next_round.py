@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from agro_data.files import write_json
 from agro_data.shown import print_json
 from agro_data.terminal import Verb, say, screen, show_table, tell
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
-from agro_data.work import write_json
 
 SHOWN = 8  # values of a facet: those that the next build shifts to most
 

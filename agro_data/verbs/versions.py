@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import polars as pl
 
+from agro_data.files import write_text
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
 from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
@@ -17,7 +18,6 @@ from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs
 from agro_data.verbs.choosing import chosen_version, corpora, named_by, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
-from agro_data.work import write_text
 
 if TYPE_CHECKING:
     from agro_data.publish.difference import Difference

@@ -9,8 +9,8 @@ from pathlib import Path
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import header_of, layout_told_by
 from agro_data.databases.data_files import is_data_file
+from agro_data.files import write_text
 from agro_data.terminal import tell
-from agro_data.work import write_text
 
 
 def check_written(

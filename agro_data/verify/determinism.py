@@ -26,11 +26,11 @@ from agro_data.databases.data_files import data_files
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.engine import READ_ONLY, attached, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.file_tables import create_tables
 from agro_data.databases.opening import BUILT_IN, LONGEST, TIMED, bound_values, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
+from agro_data.faults import NO_SPACE, is_passing
 
 VERSION = 3  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled

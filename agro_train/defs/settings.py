@@ -12,9 +12,9 @@ import dagster as dg
 from agro_data.config import ConfigError
 from agro_data.defs.failures import failure
 from agro_data.defs.place import Place
+from agro_data.files import write_json
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
-from agro_data.work import write_json
 from agro_train.cold_start import ColdStartConfig
 from agro_train.defs.configs import (
     CALLED,

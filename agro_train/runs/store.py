@@ -18,10 +18,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.faults import NO_SPACE
 from agro_data.errors import InWords
+from agro_data.faults import NO_SPACE
+from agro_data.files import write_json, write_text
 from agro_data.locking import Locked, exclusive
-from agro_data.work import write_json, write_text
 from agro_train.programs.settings import SettingsError
 
 PROMOTED = "promoted"

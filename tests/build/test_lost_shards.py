@@ -22,8 +22,8 @@ import agro_data
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.faults import is_passing
 from agro_data.databases.types import Database, Dialect
+from agro_data.faults import is_passing
 from agro_data.parallel import ShardsLost
 from agro_data.pipeline import prepare
 from agro_data.publish.card import render_card

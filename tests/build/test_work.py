@@ -18,9 +18,10 @@ import psutil
 import pytest
 
 from agro_data import parallel
+from agro_data.files import atomic_path, write_text
 from agro_data.records import REJECTED, rows
 from agro_data.stages import tally
-from agro_data.work import Work, atomic_path, write_text
+from agro_data.work import Work
 
 
 def test_a_written_shard_reads_back(tmp_path: Path) -> None:

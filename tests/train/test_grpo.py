@@ -22,10 +22,10 @@ from train.tiny import make_tiny_other, oddly_sampled
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.errors import InWords
+from agro_data.files import write_json
 from agro_data.profiling.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
-from agro_data.work import write_json
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import train

@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines, read_lines
-from agro_data.work import write_json
+from agro_data.files import write_json
 from agro_train.agents.choosing import slug
 from agro_train.promotion import carry_out, consider, decide, exact_bounds
 from agro_train.runs.store import NoRun, begin, find_run
