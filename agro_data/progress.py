@@ -17,6 +17,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from agro_data.words import counted
+
 SLOW = 0.1  # a second: less is said as the time that each takes
 
 
@@ -61,11 +63,6 @@ def watching(look: Callable[[bool], object], every: float) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-def counted(number: int, unit: str) -> str:
-    """So many of a unit, which is given in the plural."""
-    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
 
 
 _LINE = re.compile(r".+: (?:[\d,]+ \S+ to do|[\d,]+ of [\d,]+ \S+, .+ (?:left|done in .+))")

@@ -10,6 +10,7 @@ from agro_data.config import BuildConfig
 from agro_data.progress import clock
 from agro_data.publish.read import Version
 from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, takes_all, tell
+from agro_data.words import counted
 
 if TYPE_CHECKING:
     from agro_data.pipeline import Build
@@ -40,7 +41,7 @@ def show_version(version: Version) -> None:
 
 def count_of_rows(row: dict[str, Any]) -> str:
     """How many rows the answer of an example has."""
-    return "1 row" if row["result_rows"] == 1 else f"{row['result_rows']:,} rows"
+    return counted(row["result_rows"], "rows")
 
 
 def show_row(row: dict[str, Any], proof: str) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.files import write_json, write_text
+from agro_data.files import json_lines, write_json, write_text
 from agro_data.locking import exclusive
-from agro_data.progress import Reporter, counted, silent
+from agro_data.progress import Reporter, silent
+from agro_data.words import counted
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import EndpointSampler
 from agro_train.answers import Answer, answer, asked
@@ -158,7 +159,7 @@ def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
 
 
 def _lines(answers: Iterable[Answer]) -> str:
-    return "".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in answers)
+    return json_lines(one.as_dict() for one in answers)
 
 
 def _side(out: Path) -> Path:

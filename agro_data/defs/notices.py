@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
 
+from agro_data.words import cut
+
 WEBHOOK = "AGRO_NOTICE_WEBHOOK"
 COMMAND = "AGRO_NOTICE_COMMAND"
 UI = "AGRO_UI"  # address of the web interface, for the link
@@ -46,7 +48,7 @@ class Notice:
 
     def payload(self, environment: Mapping[str, str]) -> bytes:
         """As a line of JSON, with the words that chat servers show, and without secrets."""
-        errors = {step: _short(without_secrets(error, environment)) for step, error in self.errors.items()}
+        errors = {step: cut(without_secrets(error, environment), LONGEST) for step, error in self.errors.items()}
         said = [f"{self.job} failed (run {self.run_id[:8]})", *(f"{step}: {error}" for step, error in errors.items())]
         text = "\n".join([*said, *([self.link] if self.link else [])])
         line = json.dumps({"text": text} | asdict(self) | {"errors": errors}, ensure_ascii=False)
@@ -81,10 +83,6 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, BLOT)
     return re.sub(r"(\w://)[^/@\s:]*:[^/@\s]+@", rf"\1{BLOT}@", text)
-
-
-def _short(error: str) -> str:
-    return error if len(error) <= LONGEST else f"{error[:LONGEST]}…"
 
 
 class _Unmoved(urllib.request.HTTPRedirectHandler):

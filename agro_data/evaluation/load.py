@@ -47,6 +47,7 @@ from agro_data.rows import (
     is_western,
     read_rows,
 )
+from agro_data.words import counted
 
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
@@ -359,7 +360,7 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
 
 def _left_out(count: int) -> tuple[str, ...]:
     """A note on questions of a corpus version that a model should ask back: as elsewhere, no metric counts them."""
-    said = f"{count:,} question{'s' if count > 1 else ''} without one answer"
+    said = f"{counted(count, 'questions')} without one answer"
     why = "`answerable` is false, or `is_impossible` true"
     return (f"left out, since no SQL can be right there: {said} ({why})",) if count else ()
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from agro_data.files import json_lines
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -49,7 +51,7 @@ class Verdict:
 
 def lines(verdicts: Iterable[Verdict]) -> str:
     """JSONL, a verdict a line, in the order given."""
-    return "".join(json.dumps(verdict.as_dict(), ensure_ascii=False) + "\n" for verdict in verdicts)
+    return json_lines(verdict.as_dict() for verdict in verdicts)
 
 
 def read_lines(text: str) -> tuple[Verdict, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from agro_data.exports.material import ExportError, Form, LeftOut, Material, answers, counted, messages
+from agro_data.files import json_lines
 from agro_data.profiling.serialise import estimate_tokens
 
 FEWEST = 10  # examples of a training file that OpenAI takes
@@ -38,16 +37,16 @@ def openai(material: Material) -> Form:
     written: dict[str, int] = {}
     left_out: list[LeftOut] = []
     for split, rows in material.splits().items():
-        lines = []
+        chats = []
         for row in rows.with_columns(answers(rows)).iter_rows(named=True):
             tokens = estimate_tokens(row["prompt"] + row["answer"])
             if tokens > LONGEST:
                 left_out.append(LeftOut(row["example_id"], split, TOO_LONG.format(LONGEST), f"about {tokens:,}"))
                 continue
             said = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
-            lines.append(json.dumps({"messages": said}, ensure_ascii=False) + "\n")
-        if lines:
-            files[f"{split}.jsonl"], written[split] = "".join(lines), len(lines)
+            chats.append({"messages": said})
+        if chats:
+            files[f"{split}.jsonl"], written[split] = json_lines(chats), len(chats)
     _check(files)
     return Form(files, written, tuple(left_out))
 

@@ -31,6 +31,7 @@ from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
+from agro_data.words import counted
 
 # A gold is not at fault for being long.
 SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)
@@ -179,7 +180,7 @@ def _with_sql(loaded: Loaded) -> Loaded:
     without = len(loaded.pairs) - len(pairs)
     if not without:
         return loaded
-    said = f"{without:,} row{'s' if without > 1 else ''} without SQL, since no SQL answers the question: not checked"
+    said = f"{counted(without, 'rows')} without SQL, since no SQL answers the question: not checked"
     return replace(loaded, pairs=pairs, notes=(*loaded.notes, said))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
+from agro_data.words import counted
 
 ENGINES = {"sqlite": ("SQLite", "sqlite"), "duckdb": ("DuckDB", "duckdb"), "postgres": ("PostgreSQL", "")}
 TIES = {
@@ -63,7 +64,7 @@ def _question(row: dict[str, Any]) -> str:
     lines += [f"Hidden from who is asked: {Hidden.of(one)}." for one in row["hidden"]]
     for reading in row["readings"]:
         lines.append(
-            f"It can mean: {reading['says']} {reading['sql']} ({_count(len(reading['instances']), 'instance')})"
+            f"It can mean: {reading['says']} {reading['sql']} ({counted(len(reading['instances']), 'instances')})"
         )
     kind = f"{row['hardness']} (Spider), {row['complexity'].replace('_', ' ')}"
     lines.append(f"Style {row['style']}; hardness {kind}; uses {', '.join(row['constructs']) or 'no construct'}.")
@@ -79,7 +80,7 @@ def _executed(row: dict[str, Any], manifest: dict[str, Any], database: dict[str,
         [
             f"Passed as one read-only statement on known columns, then executed on database {row['db_id']} "
             f"(content hash {content}) by {engine} {release}.",
-            f"It gave {_count(row['result_rows'], 'row')} of {_count(row['result_columns'], 'column')}. "
+            f"It gave {counted(row['result_rows'], 'rows')} of {counted(row['result_columns'], 'columns')}. "
             f"{order}. Result digest {row['result_digest']}.",
             f"Reads {', '.join(row['tables']) or 'no table'}; columns {', '.join(row['columns']) or 'none'}.",
         ]
@@ -92,9 +93,9 @@ def _mutants(row: dict[str, Any], version: Version) -> str:
         return "No mutant of this SQL has been tried: that each of its parts is needed is not claimed."
     equivalent, undecided = row["mutants_equivalent"], row["mutants_undecided"]
     told = (
-        f"{_count(total, 'mutant')} tried: {row['mutants_killed']} told apart by some instance, "
+        f"{counted(total, 'mutants')} tried: {row['mutants_killed']} told apart by some instance, "
         f"{equivalent} proved to mean the same, {undecided} undecided (counted as surviving). "
-        f"{_count(len(row['instances']), 'augmented database')} of the pool can grade a prediction."
+        f"{counted(len(row['instances']), 'augmented databases')} of the pool can grade a prediction."
     )
     names = f"In instances/: {', '.join(row['instances'])}." if row["instances"] else ""
     return "\n".join([told, names, *_fates(version.mutants(row["example_id"]).to_dicts())])
@@ -151,7 +152,3 @@ def _recompute(row: dict[str, Any], database: dict[str, Any]) -> str:
             "In Python: agro_data.databases.digest.result_digest(columns, rows, ordered).",
         ]
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -17,6 +17,7 @@ from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.facts import facts_of, sql_facts
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema, resolve
+from agro_data.words import cut
 
 SHOWN = 80  # characters of a clause in a step's line
 
@@ -137,8 +138,7 @@ def _line(tree: exp.Expr, dialect: Dialect) -> str:
         return "Give the answer."
 
     def said(node: exp.Expr) -> str:
-        text = " ".join(sql_text(node.unalias(), dialect).split())
-        return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        return cut(" ".join(sql_text(node.unalias(), dialect).split()), SHOWN)
 
     line = f"Find {', '.join(said(item) for item in tree.expressions)}"
     start = tree.args.get("from_")

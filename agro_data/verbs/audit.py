@@ -11,7 +11,7 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs, only_database
-from agro_data.files import write_text
+from agro_data.files import json_lines, write_text
 from agro_data.folders import kept_in, unwritable
 from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
@@ -79,7 +79,7 @@ def audit_command(
             progress=progress,
         )
     report, page = (out / name for name in REPORTS)
-    write_text(report, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in audit_lines(audit)))
+    write_text(report, json_lines(audit_lines(audit)))
     write_text(page, render_report(audit.verified, f"Audit of {pairs.name}", audit))
     written = [report, page, *corrected_copy(pairs, out, audit.changed)]
     figures = audit_summary(audit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.errors import InWords
 from agro_data.evaluation.load import files_of, load_pairs, only_database
+from agro_data.files import json_lines
 from agro_data.folders import kept_in
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
@@ -96,15 +96,11 @@ def verify_command(
     tell(few_of_each(found.problems), "yellow")
     saved = all_written(
         [
-            (output, lambda: _jsonl(verdict(one) for one in found.checked)),
+            (output, lambda: json_lines(verdict(one) for one in found.checked)),
             (html, lambda: render_report(found, f"Audit of {pairs.name}")),
         ]
     )
     _end(found, fail_under, saved)
-
-
-def _jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _show(figures: dict[str, Any]) -> None:
@@ -194,7 +190,7 @@ def _verify_version(
     print_json(figures) if as_json else _show_drift(figures)
     tell(unkept, "dim")
     tell(drift.problems, "yellow")
-    saved = all_written([(output, lambda: _jsonl(lines(drift)))])
+    saved = all_written([(output, lambda: json_lines(lines(drift)))])
     if opened is not None:
         tell([f"{opened.path}: written"], "dim")
     elif unopened:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import polars as pl
 
-from agro_data.files import write_text
+from agro_data.files import json_lines, write_text
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
 from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
@@ -18,10 +18,12 @@ from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs
 from agro_data.verbs.choosing import chosen_version, corpora, named_by, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
+from agro_data.words import cut
 
 if TYPE_CHECKING:
     from agro_data.publish.difference import Difference
 
+SHOWN = 60  # characters of a setting
 LISTED_SHARES = 6  # values of a distribution that are shown, those that changed most
 
 only_corpus = click.option("--name", default=None, help="Only this corpus.")
@@ -117,9 +119,7 @@ def diff_command(
         figures = summary(found)
         differing = _differing(found, old, new)
     if output is not None:
-        write_text(
-            output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in differing.iter_rows(named=True))
-        )
+        write_text(output, json_lines(differing.iter_rows(named=True)))
     if as_json:
         print_json({"before": str(old.path), "after": str(new.path), **figures})
     else:
@@ -227,9 +227,8 @@ def _show_side(mark: str, row: Mapping[str, Any], side: str) -> None:
         say(row[f"sql_{side}"], first=f"{mark}   ", rest="    ")
 
 
-def _short(value: Any, most: int = 60) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}…"
+def _short(value: Any) -> str:
+    return cut(json.dumps(value, ensure_ascii=False), SHOWN)
 
 
 def _number(value: float | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agro_data.databases.types import Cell
 from agro_data.verify.equivalence import Row, Rows, same_row
+from agro_data.words import counted, cut
 
 CELL_WIDTH = 40  # characters of a text that are shown
 ROW_CELLS = 8  # cells of a row that are shown
@@ -19,12 +20,13 @@ def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
     Rows count from 1. Without an order the rows are told apart by what only one side has.
     """
     if gold and not predicted:
-        return f"no row came out, expected {_rows(len(gold))}; the first: {shown(gold[0])}"
+        return f"no row came out, expected {counted(len(gold), 'rows')}; the first: {shown(gold[0])}"
     if predicted and not gold:
-        return f"expected no row, got {_rows(len(predicted))}; the first: {shown(predicted[0])}"
+        return f"expected no row, got {counted(len(predicted), 'rows')}; the first: {shown(predicted[0])}"
     if gold and len(gold[0]) != len(predicted[0]):
-        return f"expected {_columns(len(gold[0]))}, got {_columns(len(predicted[0]))}; row 1: {shown(predicted[0])}"
-    counts = "" if len(gold) == len(predicted) else f"expected {_rows(len(gold))}, got {len(predicted):,}; "
+        wanted, given = (counted(len(rows[0]), "columns") for rows in (gold, predicted))
+        return f"expected {wanted}, got {given}; row 1: {shown(predicted[0])}"
+    counts = "" if len(gold) == len(predicted) else f"expected {counted(len(gold), 'rows')}, got {len(predicted):,}; "
     if ordered:
         for number, (mine, theirs) in enumerate(zip(gold, predicted, strict=False), 1):
             if not same_row(mine, theirs):
@@ -40,7 +42,7 @@ def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
 
 def count_difference(gold: tuple[int, int], predicted: tuple[int, int]) -> str:
     """One sentence about two results, each (rows, columns), without looking at any row."""
-    expected, got = (f"{_rows(rows)} of {_columns(columns)}" for rows, columns in (gold, predicted))
+    expected, got = (f"{counted(rows, 'rows')} of {counted(columns, 'columns')}" for rows, columns in (gold, predicted))
     return f"expected {expected}, got {got}"
 
 
@@ -102,16 +104,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _cut(text: str) -> str:
-    text = "".join(character if character.isprintable() else "·" for character in text)
-    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
-
-
-def _columns(count: int) -> str:
-    return "1 column" if count == 1 else f"{count} columns"
+    return cut("".join(character if character.isprintable() else "·" for character in text), CELL_WIDTH)
 
 
 def listed(items: Sequence[str], most: int = 3) -> str:

@@ -15,6 +15,7 @@ from agro_data.protocol import number_text
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
 from agro_data.verbs.options import A_PATH
+from agro_data.words import counted
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _show(reply: Reply) -> None:
     show_result(names, [[*map(_cell, row)] for row in reply.result.rows[:SHOWN_ROWS]])
     rows, seconds = reply.result.row_count, f"{reply.seconds:.1f} s"
     more = f", the first {SHOWN_ROWS} shown" if rows > SHOWN_ROWS else ""
-    say(f"{rows:,} {'row' if rows == 1 else 'rows'}{more}; {reply.model}, {seconds}", style="dim")
+    say(f"{counted(rows, 'rows')}{more}; {reply.model}, {seconds}", style="dim")
     _show_findings(reply)
 
 

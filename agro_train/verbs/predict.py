@@ -10,11 +10,12 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import files_of
-from agro_data.progress import Bars, counted
+from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
 from agro_data.verbs.options import A_PATH
 from agro_data.verbs.writing import check_written
+from agro_data.words import counted
 from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine
 from agro_train.verbs import options
 

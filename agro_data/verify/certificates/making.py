@@ -18,6 +18,7 @@ from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.certificates.answers import Gold
 from agro_data.verify.certificates.pool import Instance, write_instance
+from agro_data.words import counted
 
 FEW = 3  # instances in which no parent has children, at most, and rows of each parent
 
@@ -47,7 +48,7 @@ class Files:
     def problems(self) -> list[str]:
         """Why instances could not be made, a line for each reason."""
         return [
-            f"{self.database.db_id}: {count:,} {'instance' if count == 1 else 'instances'} could not be made: {why}"
+            f"{self.database.db_id}: {counted(count, 'instances')} could not be made: {why}"
             for why, count in self._reasons.items()
         ]
 

@@ -14,6 +14,7 @@ from agro_data.sql.canonical import sql_text, unchanged_by_text
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.scope import Schema
 from agro_data.sql.walks import joined
+from agro_data.words import cut
 
 SHOWN = 60  # characters of a condition in the words for a person
 
@@ -77,7 +78,7 @@ class Place:
 
     def words(self, edit: Edit) -> str:
         """What is done, in words. Read before the edit is made."""
-        before, after = _short(self.text(edit.before)), _short(self.text(edit.after))
+        before, after = (cut(self.text(node), SHOWN) for node in (edit.before, edit.after))
         said = f"{before} -> {after}" if before and after else before or after
         return f"{edit.where} {said}".strip()
 
@@ -165,7 +166,3 @@ def _make(change: Change) -> object:
         old = change.holder.args[change.slot][change.place]
         change.holder.set(change.slot, change.value, index=change.place)
     return old
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,0 +1,13 @@
+"""How a number of things, and a text that is too long, are put for a person."""
+
+from __future__ import annotations
+
+
+def counted(number: int, unit: str) -> str:
+    """So many of a unit, which is given in the plural."""
+    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most `most` characters: the last is an ellipsis where some are left out."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
