@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agro_data.diversity.rejection import seeded_number
+from agro_data.hashing import seed_of
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 _FAVOUR = {"train": 1, "validation": 2, "test": 2}  # what a row counts when parts contend for a key
@@ -67,7 +67,7 @@ def _deal(rows: Sequence[Row], shares: Mapping[str, float], seed: int) -> dict[s
     for row in rows:
         strata[row.group][row.stratum] += 1
     usual = {group: min(found, key=lambda name: (-found[name], name)) for group, found in strata.items()}
-    order = sorted(sizes, key=lambda group: (usual[group], seeded_number(seed, group), group))
+    order = sorted(sizes, key=lambda group: (usual[group], seed_of(seed, group), group))
     parts: dict[str, str] = {}
     given: Counter[str] = Counter()
     seen = 0

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from agro_data.diversity.embeddings import LENGTH, Embeddings, Vectors
-from agro_data.diversity.rejection import Sifted, in_order, seeded_number, sift
+from agro_data.diversity.rejection import Sifted, in_order, sift
+from agro_data.hashing import seed_of
 
 SAME_SKELETON = 0.97  # cosine of questions whose SQL differs in literals only
 ANY_SKELETON = 0.99  # cosine of questions of any two SQL, which must also be alike:
@@ -58,7 +59,7 @@ def drop_near_duplicates(
         rows = sorted(members, key=lambda row: (-plausibility[row], row))
         question, structure = embeddings.question[rows], embeddings.structure[rows]
         least = min(same_skeleton, any_skeleton)
-        for later, earlier, alike in _pairs(question, least, exact_rows, seeded_number(db_id)):
+        for later, earlier, alike in _pairs(question, least, exact_rows, seed_of(db_id)):
             row, better = rows[later], rows[earlier]
             if reasons[better] is not None or reasons[row] is not None or ids[row] == ids[better]:
                 continue

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
 
+from agro_data.hashing import seed_of
 from agro_data.records import REJECTED
 
 STAGE = "diversity"
@@ -42,16 +42,10 @@ def in_order(frame: pl.DataFrame) -> pl.DataFrame:
     return ordered
 
 
-def seeded_number(*parts: object) -> int:
-    """A 63-bit number that depends on `parts` alone, the same on every machine."""
-    text = "\x1f".join(str(part) for part in parts)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
-
-
 def seeded_order(frame: pl.DataFrame, seed: int) -> pl.Series:
     """One number for each row, from `seed` and the row's identity: sort by it to shuffle."""
     rows = zip(*(frame[name].to_list() for name in identity(frame)), strict=True)
-    return pl.Series("seeded_order", [seeded_number(seed, *row) for row in rows], dtype=pl.UInt64)
+    return pl.Series("seeded_order", [seed_of(seed, *row) for row in rows], dtype=pl.UInt64)
 
 
 def sift(frame: pl.DataFrame, reasons: Sequence[str | None], details: Sequence[str | None]) -> Sifted:

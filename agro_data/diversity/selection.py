@@ -22,8 +22,9 @@ from agro_data.diversity.coverage import Radius, cover, coverage_radius
 from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.embeddings import Embeddings, Vectors
 from agro_data.diversity.quotas import Counts, fit_table, water_fill
-from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
+from agro_data.diversity.rejection import in_order, seeded_order
 from agro_data.focus import NO_CONSTRUCT
+from agro_data.hashing import seed_of
 
 HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near people's mix (Spider's train)
 LARGEST_BLOCK = 20_000
@@ -163,7 +164,7 @@ class _Pool:
 
     def seeded_turn(self) -> list[int]:
         """The homes in an order that the seed decides: whose turn it is when a fraction is rounded up."""
-        return sorted(range(len(self.homes)), key=lambda place: seeded_number(self.seed, "turn", *self.homes[place]))
+        return sorted(range(len(self.homes)), key=lambda place: seed_of(self.seed, "turn", *self.homes[place]))
 
 
 def _needed(frame: pl.DataFrame, quotas: Quotas) -> NDArray[np.float64]:
@@ -286,7 +287,7 @@ def _k_center(pool: _Pool, block: Rows, k: int, quotas: Quotas, chosen: NDArray[
     if quotas.styles is not None:
         weight = np.array([quotas.styles.get(name, 0.0) for name in pool.style_names])
     turn = np.array(
-        [seeded_number(pool.seed, "style", int(block[0]), name) for name in pool.style_names], dtype=np.int64
+        [seed_of(pool.seed, "style", int(block[0]), name) for name in pool.style_names], dtype=np.int64
     ).argsort()
     have = np.bincount(styles[taken], minlength=kinds).astype(np.int64)
     room = water_fill(k, np.bincount(styles, minlength=kinds).astype(np.int64), weight, have, turn.tolist()) - have
@@ -367,7 +368,7 @@ def _limiting(available: int, size: int, given: tuple[Given, ...]) -> str:
 
 def _radii(pool: _Pool, rows: Rows) -> tuple[Radius, Radius]:
     """Coverage radius of `rows` and of as many rows at random, over the same seeded sample."""
-    generator = np.random.default_rng(seeded_number(pool.seed, "radius"))
+    generator = np.random.default_rng(seed_of(pool.seed, "radius"))
     sample = pool.vectors[np.sort(generator.permutation(len(pool))[:_RADIUS_SAMPLE])]
     at_random = pool.vectors[np.sort(generator.permutation(len(pool))[: len(rows)])]
     return coverage_radius(sample, pool.vectors[rows]), coverage_radius(sample, at_random)

@@ -16,8 +16,9 @@ import polars as pl
 from agro_data.config import SplitBy
 from agro_data.diversity.cutting import SHARES, Row, cut
 from agro_data.diversity.normal_forms import literals, normal_question
-from agro_data.diversity.rejection import in_order, seeded_number, sift
+from agro_data.diversity.rejection import in_order, sift
 from agro_data.diversity.similarity import Sketch, clusters, sketch
+from agro_data.hashing import seed_of
 
 __all__ = [
     "Sketch",
@@ -118,7 +119,7 @@ def _alike(frame: pl.DataFrame, databases: Sequence[Sketch]) -> list[list[str]]:
 def _by_database(frame: pl.DataFrame, groups: list[list[str]], seed: int) -> Splitted:
     rows = Counter(frame["db_id"].to_list())
     sizes = [(sum(rows[db_id] for db_id in group), group) for group in groups]
-    sizes.sort(key=lambda one: (-one[0], seeded_number(seed, *one[1])))
+    sizes.sort(key=lambda one: (-one[0], seed_of(seed, *one[1])))
     given: Counter[str] = Counter()
     home: dict[str, str] = {}
     for place, (size, group) in enumerate(sizes):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from agro_data.diversity.rejection import seeded_number, seeded_order
+from agro_data.diversity.rejection import seeded_order
 from agro_data.focus import turns
+from agro_data.hashing import seed_of
 
 
 def assign_styles(frame: pl.DataFrame, styles: Sequence[str], seed: int, weights: Sequence[float] = ()) -> pl.DataFrame:
@@ -23,7 +24,7 @@ def assign_styles(frame: pl.DataFrame, styles: Sequence[str], seed: int, weights
     ordered = bare.with_columns(seeded_order(bare, seed)).sort("db_id", "shape", "seeded_order", "candidate_id")
     chosen: list[str] = []
     for (db_id,), rows in ordered.group_by("db_id", maintain_order=True):
-        start = seeded_number(seed, "style", str(db_id)) % len(styles)
+        start = seed_of(seed, "style", str(db_id)) % len(styles)
         turned = [(place + start) % len(styles) for place in range(len(styles))]
         order = turns([weights[place] if weights else 1.0 for place in turned], rows.height)
         chosen += [styles[turned[place]] for place in order]

@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from agro_data.files import write_text
+from agro_data.hashing import file_hash
 from agro_data.populate.domain import Domain, domain_names, load_domain
 from agro_data.populate.writer import write_duckdb, write_sqlite
 
@@ -44,11 +45,11 @@ def build_domain(domain: Domain, folder: Path, seed: int = 7) -> tuple[Path, boo
         folder.mkdir(parents=True, exist_ok=True)
         write_text(notes, text)
     wanted = _fingerprint(domain, seed)
-    if done.get(name, {}).get("fingerprint") == wanted and path.exists() and done[name]["sha256"] == _digest(path):
+    if done.get(name, {}).get("fingerprint") == wanted and path.exists() and done[name]["sha256"] == file_hash(path):
         return path, False
     write = write_sqlite if domain.engine == "sqlite" else write_duckdb
     write(domain.schema, domain.rows(seed), path)
-    done[name] = {"fingerprint": wanted, "sha256": _digest(path)}
+    done[name] = {"fingerprint": wanted, "sha256": file_hash(path)}
     write_text(receipt, json.dumps(done, indent=1, sort_keys=True) + "\n")
     return path, True
 
@@ -57,10 +58,6 @@ def _fingerprint(domain: Domain, seed: int) -> str:
     """Hash of all that decides the content: definitions, seed, this package's code, and the names' source."""
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
     return sha256("\x1f".join((domain.source, str(seed), code, version("faker"))).encode()).hexdigest()
-
-
-def _digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def main(arguments: list[str] | None = None) -> int:

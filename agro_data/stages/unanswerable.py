@@ -20,7 +20,6 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Limits
 from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.normal_forms import normal_question
-from agro_data.diversity.rejection import seeded_number
 from agro_data.hashing import seed_of
 from agro_data.intent.ambiguous import MOST
 from agro_data.progress import Reporter
@@ -75,7 +74,7 @@ def _make(task: Task) -> int:
     """Turn rows of one database, more than are wanted of each kind; how many could be."""
     context = task.context
     rows = context.work.read(CHOSEN, task.shard).filter(pl.col("intent") != "").to_dicts()
-    rows.sort(key=lambda row: seeded_number(context.config.seed, STAGE, *(row[name] for name in KEY)))
+    rows.sort(key=lambda row: seed_of(context.config.seed, STAGE, *(row[name] for name in KEY)))
     profile, sandbox = context.profile(task.db_id), own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
     with context.reading(task.db_id) as database:
         found = withheld(rows, database, profile, sandbox, task.count)
@@ -140,7 +139,7 @@ def _taken(
     seed, chosen = context.config.seed, said.select(*KEY, "split", "dialect", "db_id")
     placed = made.join(chosen.drop("db_id"), on=KEY, how="inner", maintain_order="left")
     allowed = _allowed(placed, said, by_skeleton, context)
-    ordered = sorted(allowed, key=lambda one: seeded_number(seed, one["kind"], *(one[name] for name in KEY)))
+    ordered = sorted(allowed, key=lambda one: seed_of(seed, one["kind"], *(one[name] for name in KEY)))
     waiting: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for one in reversed(ordered):
         waiting[one["split"], one["kind"]].append(one)
