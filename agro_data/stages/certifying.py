@@ -50,7 +50,7 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> StageCo
         )
         if number == ROUNDS - 1 or not context.config.certify:
             break
-        more = _planned(context, number)
+        more = shards.planned(context, f"certified.{number:02d}", _top_up)
         if not more:
             break
         problems += _make_up(more, number + 1, workers, progress)
@@ -137,14 +137,6 @@ def instance_file(work: Work, name: str) -> Path:
 
 
 # --- making up for rows that fail ----------------------------------------------------------------------------------
-
-
-def _planned(context: Context, number: int) -> list[Task]:
-    """Candidates to ask for after the `number`-th round; written down first, as in `verified`."""
-    name = f"rounds/certified.{number:02d}.json"
-    if not (context.work.root / name).exists():
-        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in _top_up(context)])
-    return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
 
 
 def _top_up(context: Context) -> list[Task]:

@@ -7,7 +7,7 @@ given their share, until the sum suffices or nothing new is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> StageCou
         problems += failures(
             run(verify, waiting, workers, "verified", "candidates", progress, candidates_in, reads=read_to_verify)
         )
-        more = _planned(context, number)
+        more = planned(context, f"{number:02d}", _top_up)
         if not more:
             break
         problems += make(more, workers, progress)
@@ -111,15 +111,19 @@ def _bulk(task: Task) -> int:
     return sum(size for _, size, *_ in task.context.database(task.db_id).seen)
 
 
-def _planned(context: Context, number: int) -> list[Task]:
-    """The shards that follow the `number`-th verification. Written down before the first is made: a build that is
-    stopped among them goes on with the same plan, whatever it has made of it.
+def _top_up(context: Context) -> list[Task]:
+    """Candidate shards for the databases that have not given their share and can still give."""
+    return shares.top_up(context, shares.accepted(context), shares.wanted(context))
+
+
+def planned(context: Context, name: str, top_up: Callable[[Context], Sequence[Task]]) -> list[Task]:
+    """The shards of the round `name`. Written down before the first is made: a build that is stopped among them goes
+    on with the same plan, whatever it has made of it.
     """
-    name = f"rounds/{number:02d}.json"
-    if not (context.work.root / name).exists():
-        more = shares.top_up(context, shares.accepted(context), shares.wanted(context))
-        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in more])
-    return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
+    plan = f"rounds/{name}.json"
+    if not (context.work.root / plan).exists():
+        context.work.write_json(plan, [[task.db_id, task.shard, task.count] for task in top_up(context)])
+    return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(plan)]
 
 
 def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
