@@ -8,7 +8,7 @@ a condition is drawn. Parents come before children, cycles and references to the
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -222,7 +222,7 @@ class _Composer:
                 out.append(row)
                 free.append({column for column in row if column not in given})
         for key in own:
-            self._link_own(key, spec, out)
+            self._link_own(key, out)
             cut = next((c for c in key.columns if spec.by_name[c].nullable), None)
             if key.tree and cut is not None:
                 cut_circles(out, free, cut, partial(self._link, key))
@@ -342,41 +342,52 @@ class _Composer:
             return self.draws.new(place)
         return self.draws.known(place) if column in spec.primary_key else self.draws.value(place)
 
-    def _link_own(self, key: ForeignKey, spec: TableSpec, rows: list[Partial]) -> None:
+    def _link_own(self, key: ForeignKey, rows: list[Partial]) -> None:
         """References of a table to itself that are still free or point nowhere: to an earlier row, a root to none."""
         refs = [key_of(row, key.ref_columns) for row in rows]
         known = {ref for ref in refs if ref is not None}
+
+        def earlier(number: int) -> Key | None:
+            return refs[int(number * self.rng.random())] or refs[number]
+
+        self._link_free(key, rows, known, earlier, is_root=lambda number: number == 0)
+
+    def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
+        """A key within a cycle of tables, once all of them have rows."""
+        pool = keys_of(filled[key.ref_table], key.ref_columns)
+
+        def any_of_them(_: int) -> Key | None:
+            return self.rng.choice(pool) if pool else None
+
+        self._link_free(key, filled[key.table], set(pool), any_of_them, is_root=lambda _: not pool)
+
+    def _link_free(
+        self,
+        key: ForeignKey,
+        rows: list[Partial],
+        known: Set[Key],
+        parent: Callable[[int], Key | None],
+        *,
+        is_root: Callable[[int], bool],
+    ) -> None:
+        """References that are still free or point at nothing `known` get a `parent`, or NULL where they may: a root
+        always, and some of the others.
+        """
+        spec = self.schema.by_name[key.table]
         nullable = all(spec.by_name[c].nullable for c in key.columns)
         for number, row in enumerate(rows):
             value = key_of(row, key.columns)
             if value is not None and self._as_parent(key, value) in known:
                 continue
-            if nullable and (number == 0 or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
+            if nullable and (is_root(number) or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
                 row.update(dict.fromkeys(key.columns))
-                continue
-            chosen = refs[int(number * self.rng.random())] or refs[number]
-            if chosen is not None:
+            elif (chosen := parent(number)) is not None:
                 row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
 
     def _link(self, key: ForeignKey, row: Partial) -> tuple[tuple[Cell, ...] | None, tuple[Cell, ...] | None]:
         """A row's own key, and the one that it refers to."""
         value = key_of(row, key.columns)
         return key_of(row, key.ref_columns), value and self._as_parent(key, value)
-
-    def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
-        """A key within a cycle of tables, once all of them have rows."""
-        pool = keys_of(filled[key.ref_table], key.ref_columns)
-        known, spec = set(pool), self.schema.by_name[key.table]
-        nullable = all(spec.by_name[c].nullable for c in key.columns)
-        for row in filled[key.table]:
-            value = key_of(row, key.columns)
-            if value is not None and self._as_parent(key, value) in known:
-                continue
-            if nullable and (not pool or self.rng.random() < self._nulls(spec, key.columns, ROOTS)):
-                row.update(dict.fromkeys(key.columns))
-            elif pool:
-                chosen = self.rng.choice(pool)
-                row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
 
     def _drop_orphans(self, filled: dict[str, list[Partial]]) -> None:
         """What still refers to nothing goes, and what referred to that."""
