@@ -17,7 +17,7 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
-from agro_data.verbs.options import A_PATH
+from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import all_written, check_written
 
 SHOWN_DATABASES = 12
@@ -35,7 +35,7 @@ SHOWN_DATABASES = 12
 @click.option("--self-check", is_flag=True, help="Grade each gold against itself: lists what cannot be graded.")
 @click.option("--fail-under", type=click.FloatRange(0, 1), default=None, metavar="X", help="End with 1 below this.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that run SQL.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on standard output.")
+@json_of("figures")
 def evaluate_command(
     predictions: Path,
     gold: Path | None,

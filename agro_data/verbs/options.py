@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
+_Verb = TypeVar("_Verb", bound="Callable[..., object] | click.Command")
 A_PATH = click.Path(path_type=Path)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+
+def json_of(what: str) -> Callable[[_Verb], _Verb]:
+    """The option `--json` of a verb that prints `what`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print the {what} as JSON on standard output.")
+
+
+as_json = json_of("result")

@@ -12,7 +12,8 @@ import click
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import Resumed, notes, show_table, tell
-from agro_data.verbs.options import A_PATH
+from agro_data.verbs.options import A_PATH, json_of
+from agro_train.verbs import options
 
 
 @click.command(name="align", cls=Resumed)
@@ -31,10 +32,10 @@ from agro_data.verbs.options import A_PATH
     "--judge", default="", metavar="NAME", help="Model that judges divergences and mends: URL, Hub id, folder."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
-@click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
-@click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
+@options.models_root
+@options.data
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that run SQL.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on standard output.")
+@json_of("figures")
 def align_command(
     corpus: str, databases: Path | None, as_json: bool, data: Path, models_root: Path, **settings: Any
 ) -> None:

@@ -14,7 +14,7 @@ from agro_data.pairs.finding import KINDS
 from agro_data.protocol import number_text
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
-from agro_data.verbs.options import A_PATH
+from agro_data.verbs.options import A_PATH, json_of
 from agro_data.words import counted
 from agro_train.verbs import options
 
@@ -47,8 +47,8 @@ WROTE = 500  # characters of what is no answer
 @options.style
 @options.budget
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
-@click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
+@options.models_root
+@json_of("answer")
 def ask_command(
     question: str,
     database: Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,15 +14,90 @@ from agro_data.evaluation.load import files_of
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
-from agro_data.verbs.options import A_PATH
+from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import check_written
 from agro_data.words import counted
-from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine
+from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine, Kind
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
+    from agro_train.comparison.asking import How
     from agro_train.comparison.scoring import Scored
     from agro_train.questions import Questions
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the options of `agro predict` say, each under its name."""
+
+    corpus: str | None
+    split: str
+    questions: Path | None
+    databases: Path | None
+    models: tuple[str, ...]
+    out: Path
+    decoding: Kind
+    samples: int
+    names: bool
+    check: bool
+    limit: int | None
+    instances: str
+    style: str
+    budget: int
+    turn_tokens: int
+    rollout_tokens: int
+    seed: int
+    dtype: str
+    engine: Engine
+    batch: int
+    allow_seen: bool
+    models_root: Path
+    data: Path
+    workers: int
+    as_json: bool
+
+    @property
+    def cache(self) -> Path:
+        return cache_folder(RunConfig(out=self.data))
+
+    def asked(self) -> Questions:
+        """The questions. Raises `ConfigError` where the options do not say which."""
+        found = self._all_questions()
+        return found.first(self.limit) if self.limit else found
+
+    def _all_questions(self) -> Questions:
+        from agro_train.questions import questions_of_file, questions_of_version  # noqa: PLC0415
+        from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415
+
+        if (self.corpus is None) == (self.questions is None):
+            raise ConfigError("say what to ask: either --corpus VERSION or --questions FILE")
+        if self.corpus is not None:
+            version = find_corpus(self.data, self.corpus)
+            folder = find_databases_of(version, str(self.databases) if self.databases else "")
+            return questions_of_version(version, folder, self.cache, self.split)
+        if self.databases is None or self.questions is None:
+            raise ConfigError("say where the databases are that the questions are about: --databases PATH")
+        return questions_of_file(self.questions, self.databases, self.cache)
+
+    def how(self) -> How:
+        """How the models are opened, and how they answer. Raises `ConfigError` for a style that does not exist."""
+        from agro_train.comparison.asking import How  # noqa: PLC0415
+        from agro_train.decoding import decoding_named  # noqa: PLC0415
+        from agro_train.rollouts import Limits  # noqa: PLC0415
+        from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
+
+        return How(
+            self.models_root,
+            self.cache,
+            prompt_format_named(self.style, self.budget),
+            Limits(self.turn_tokens, self.rollout_tokens),
+            decoding_named(self.decoding, self.samples, names=self.names, checks=self.check),
+            engine=self.engine,
+            dtype=self.dtype,
+            batch=self.batch,
+            seed=self.seed,
+            workers=self.workers,
+        )
 
 
 @click.command(name="predict", cls=Resumed)
@@ -79,19 +155,11 @@ if TYPE_CHECKING:
     help="Turns that transformers writes together: more on a GPU.",
 )
 @click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
-@click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
-@click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
+@options.models_root
+@options.data
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that run SQL.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on standard output.")
-def predict_command(
-    corpus: str | None,
-    questions: Path | None,
-    models: tuple[str, ...],
-    out: Path,
-    limit: int | None,
-    as_json: bool,
-    **settings: Any,
-) -> None:
+@json_of("figures")
+def predict_command(**given: Any) -> None:
     """Let models answer questions, and compare them.
 
     With several models the file of each is named after it. Where the SQL is known, a table shows accuracy, cost,
@@ -104,41 +172,30 @@ def predict_command(
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415 (so that --help is quick)
-    from agro_train.comparison.asking import Asked, How, scored_on  # noqa: PLC0415
+    from agro_train.comparison.asking import Asked, scored_on  # noqa: PLC0415
     from agro_train.comparison.figures import compare, table  # noqa: PLC0415
     from agro_train.comparison.scoring import answerable, suite_of  # noqa: PLC0415
-    from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.predict import check_out, check_own, kept_beside  # noqa: PLC0415
-    from agro_train.rollouts import Limits  # noqa: PLC0415
-    from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
 
-    cache = cache_folder(RunConfig(out=settings["data"]))
-    asked = _asked(corpus, questions, settings, cache)
-    asked = asked.first(limit) if limit else asked
-    suite = suite_of(asked, settings["instances"])
+    wanted = _Wanted(**given)
+    asked, out = wanted.asked(), wanted.out
+    suite = suite_of(asked, wanted.instances)
     check_out(out)
-    prompt_format = prompt_format_named(settings["style"], settings["budget"])
-    how = How(
-        settings["models_root"],
-        cache,
-        prompt_format,
-        Limits(settings["turn_tokens"], settings["rollout_tokens"]),
-        decoding_named(settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]),
-        **{name: settings[name] for name in ("engine", "dtype", "batch", "seed", "workers")},
-    )
+    how = wanted.how()
     scored: list[Scored] = []
     with Bars(notes) as progress:
-        called = told_apart(models, how.models, cache, [] if settings["allow_seen"] else [asked])
+        called = told_apart(wanted.models, how.models, how.cache, [] if wanted.allow_seen else [asked])
         several = len(called) > 1
         files = {own: out.with_name(f"{out.stem}-{slug(own)}{out.suffix}") if several else out for own in called}
+        read = files_of(wanted.questions)[0] if wanted.questions else []
         for file in files.values():
             check_out(file)
             check_own(file)
-            check_written({"--out": file}, files_of(questions)[0] if questions else [], [asked.databases])
+            check_written({"--out": file}, read, [asked.databases])
         for own, who in called.items():
             scored += scored_on(own, who, [Asked(asked, suite, files[own])], how, progress)
-    figures = compare(answerable(asked), scored, settings["seed"])
-    print_json(figures) if as_json else show_table(table(figures))
+    figures = compare(answerable(asked), scored, wanted.seed)
+    print_json(figures) if wanted.as_json else show_table(table(figures))
     tell(figures["notes"], "dim")
     tell(figures["problems"], "yellow")
     tell([line for file in files.values() for line in (f"{file}: written", *kept_beside(file))], "dim")
@@ -154,19 +211,3 @@ def _end(scored: Sequence[Scored], problems: bool) -> None:
     tell(lacking, "yellow")
     if lacking or problems:
         raise SystemExit(FAILED_SOME)
-
-
-def _asked(corpus: str | None, file: Path | None, settings: dict[str, Any], cache: Path) -> Questions:
-    from agro_train.questions import questions_of_file, questions_of_version  # noqa: PLC0415
-    from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415
-
-    if (corpus is None) == (file is None):
-        raise ConfigError("say what to ask: either --corpus VERSION or --questions FILE")
-    databases: Path | None = settings["databases"]
-    if corpus is not None:
-        version = find_corpus(settings["data"], corpus)
-        folder = find_databases_of(version, str(databases) if databases else "")
-        return questions_of_version(version, folder, cache, settings["split"])
-    if databases is None or file is None:
-        raise ConfigError("say where the databases are that the questions are about: --databases PATH")
-    return questions_of_file(file, databases, cache)

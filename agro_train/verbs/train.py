@@ -11,7 +11,7 @@ import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, Verbs, notes, say, screen, show_pairs, tell
-from agro_data.verbs.options import A_PATH
+from agro_data.verbs.options import A_PATH, json_of
 from agro_train.programs.settings import Settings, read_settings, settings_from
 from agro_train.programs.telling import figures, said
 from agro_train.runs.corpora import find_corpus, find_databases_of
@@ -40,7 +40,7 @@ def train_group() -> None:
 def _settings(function: Callable[..., None]) -> Callable[..., None]:
     """The options of both programs."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the run as JSON on standard output."),
+        json_of("run"),
         click.option("--seed", type=click.IntRange(0), default=None, help="Same seed, same training.  [default: 0]"),
         click.option("--name", default=None, help="Name of the model; its runs lie below it."),
         click.option("--models", default=None, help="The folder of trained models.  [default: models]"),
