@@ -150,12 +150,12 @@ def _folder(place: Path, name: str) -> Work:
     return next(work for work in map(Work, map(place.joinpath, names)) if not all_unanswered(work))
 
 
-def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
+def open_work(root: Path, cache: Path) -> Context:
     """The context of a work folder that `prepare` made. Raises `ConfigError` when it is not there any more."""
     work = Work(root)
     if not root.is_dir():
         raise ConfigError(f"{root}: this work folder is gone; build from the databases on")
-    return Context(work, BuildConfig.from_dict(work.read_json("build.json")["config"]), cache, seconds)
+    return Context(work, BuildConfig.from_dict(work.read_json("build.json")["config"]), cache)
 
 
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:

@@ -212,9 +212,9 @@ def render_observation(result: Result, turns_left: int, bounds: Bounds = BOUNDS)
     return _rendered(result, "1 turn left" if turns_left == 1 else f"{turns_left} turns left", bounds)
 
 
-def render_result(result: Result, bounds: Bounds = BOUNDS) -> str:
+def render_result(result: Result) -> str:
     """The same where nobody's turn it is: columns, the first rows and the row count; or the error."""
-    return _rendered(result, "", bounds)
+    return _rendered(result, "", BOUNDS)
 
 
 def _rendered(result: Result, left: str, bounds: Bounds) -> str:

@@ -86,14 +86,13 @@ def decoding_named(
     temperature: float = TEMPERATURE,
     width: int = 2,
     names: bool = False,
-    beams: int = 4,
     checks: bool = True,
 ) -> Decoding:
     """A decoding by its name, with the settings that apply to it. Raises `ConfigError` for an unknown name."""
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
     found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
-    return replace(found, names=names, beams=beams, checks=checks)
+    return replace(found, names=names, checks=checks)
 
 
 @dataclass

@@ -52,7 +52,6 @@ def decide(
     names: tuple[str, str] = ("challenger", "incumbent"),
     metric: str = "strict",
     first: bool = False,
-    seed: int = 0,
 ) -> Decision:
     """Whether the challenger takes the other's place, by verdicts on the same rows in the same order.
 
@@ -63,7 +62,7 @@ def decide(
     """
     if not challenger:
         raise ValueError("no verdicts: a model is promoted by what it scores on questions")
-    found = paired(challenger, other, seed)
+    found = paired(challenger, other)
     by_row = found["gain_drawing_rows"]
     told = [one for one in (found["gain"], by_row) if one["low"] is not None]
     low = min((one["low"] for one in told), default=-1.0)

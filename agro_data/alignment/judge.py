@@ -126,11 +126,10 @@ class Referee:
     client: Client
     sandbox: Sandbox
     turns: int = TURNS
-    sampling: Sampling = SAMPLING
 
     def __call__(self, disputes: Sequence[Dispute], cycle: int) -> list[Judgement]:
         """A judgement for each dispute, in order; all hearings go on together, turn by turn."""
-        sampling = replace(self.sampling, seed=self.sampling.seed + cycle)
+        sampling = replace(SAMPLING, seed=cycle)
         asked = _divergences(disputes, self.turns, self.sandbox)
         hearings = [_Hearing(one, JUDGE.messages(said)) for one, said in zip(disputes, asked, strict=True)]
         for turn in range(1, self.turns + 1):

@@ -163,7 +163,7 @@ def _results(
     return dict(zip(wanted, as_shown(pairs, sandbox), strict=True))
 
 
-def model_prefers(client: Client, sampling: Sampling = DECIDED) -> Prefer:
+def model_prefers(client: Client) -> Prefer:
     """A model as the judge of matches. A reply that cannot be read is a draw, with its class as the reason."""
 
     def prefer(pairings: Sequence[Pairing]) -> list[Opinion]:
@@ -180,7 +180,7 @@ def model_prefers(client: Client, sampling: Sampling = DECIDED) -> Prefer:
             )
             for one in pairings
         ]
-        return [_opinion(one.answer) for one in ask(client, COMPARE, asked, sampling)]
+        return [_opinion(one.answer) for one in ask(client, COMPARE, asked, DECIDED)]
 
     return prefer
 

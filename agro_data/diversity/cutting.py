@@ -34,26 +34,25 @@ class Row:
     stratum: str = ""
 
 
-def cut(rows: Sequence[Row], seed: int, shares: Mapping[str, float] | None = None) -> Labels:
+def cut(rows: Sequence[Row], seed: int) -> Labels:
     """The part of each row, or None where keeping it would let a key into two parts.
 
     No group and no key of the kept rows stands in two parts, for any input. Every part gets rows unless the
     keys leave no way to it (fewer groups than parts, one key on all rows).
     """
-    wanted = dict(shares or SHARES)
-    dealt = dict(wanted)
+    dealt = dict(SHARES)
     best: Labels = []
     best_fault = float("inf")
     for _ in range(_ROUNDS):
         labels = _settle(rows, _deal(rows, dealt, seed))
         kept = Counter(label for label in labels if label is not None)
         total = max(1, sum(kept.values()))
-        empty = sum(1 for part in wanted if not kept[part])
-        fault = empty * 10 + 2 * sum(abs(kept[part] / total - share) for part, share in wanted.items())
+        empty = sum(1 for part in SHARES if not kept[part])
+        fault = empty * 10 + 2 * sum(abs(kept[part] / total - share) for part, share in SHARES.items())
         fault += (len(rows) - total) / max(1, len(rows))
         if fault < best_fault:
             best, best_fault = labels, fault
-        for part, share in wanted.items():
+        for part, share in SHARES.items():
             if part != "train":
                 dealt[part] = min(0.3, dealt[part] * min(2.0, share * total / max(1, kept[part])))
         dealt["train"] = 1.0 - sum(share for part, share in dealt.items() if part != "train")

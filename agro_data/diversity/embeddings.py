@@ -8,7 +8,7 @@ change it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ Precision = Literal["auto", "bfloat16", "float32"]
 LENGTH = 384.0  # of a quantised unit vector; components beyond 127 / 384 = 0.33 are cut, which is rare
 QUESTION_WEIGHT = 0.5
 _BATCH = 64
-_CHUNK = 8_192  # rows whose float vectors are in memory at once; progress is told after each
+_CHUNK = 8_192  # rows whose float vectors are in memory at once
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,9 @@ def load_encoder(
     *,
     precision: Precision = "auto",
     threads: int = 2,
-    device: str = "cpu",
     network: bool = True,
 ) -> Encoder:
-    """Load the model `name` (a path or a Hub id, see `models.find_model`).
+    """Load the model `name` (a path or a Hub id, see `models.find_model`), to encode on the CPU.
 
     `auto` precision is bfloat16 where the processor computes in it (three times faster there) and float32
     elsewhere; name one to have the same vectors on both. It encodes in at most `threads` threads.
@@ -133,10 +132,10 @@ def load_encoder(
     # Loading takes a tenth of a second, and the build has bars of its own.
     transformers_logging.disable_progress_bar()
     if precision == "auto":
-        precision = fastest_precision(device)
+        precision = fastest_precision("cpu")
     model = SentenceTransformer(
         str(source.path),
-        device=device,
+        device="cpu",
         local_files_only=True,
         model_kwargs={"dtype": torch.bfloat16 if precision == "bfloat16" else torch.float32},
     )
@@ -144,17 +143,11 @@ def load_encoder(
     return Encoder(source, precision, int(dimensions or 0), model, threads)
 
 
-def embed(
-    frame: pl.DataFrame,
-    encoder: Encoder | None,
-    *,
-    weight: float = QUESTION_WEIGHT,
-    progress: Callable[[int, int], None] | None = None,
-) -> Embeddings:
+def embed(frame: pl.DataFrame, encoder: Encoder | None, *, weight: float = QUESTION_WEIGHT) -> Embeddings:
     """Embeddings of the rows of `frame` in their order; `encoder` None gives structural ones.
 
     Give whole shards: texts are encoded once each, in batches formed from the shard's sorted texts, so that
-    a shard done again gives the same vectors. `progress` is called with (texts done, texts in all).
+    a shard done again gives the same vectors.
     """
     if not 0.0 <= weight <= 1.0:
         raise ValueError(f"weight of the question is {weight}: expected a share between 0 and 1")
@@ -162,20 +155,16 @@ def embed(
     structure = np.concatenate([quantise(structural_vectors(shard)) for shard in shards])
     if encoder is None:
         return Embeddings(structure)
-    return Embeddings(structure, question_vectors(frame["question"].to_list(), encoder, progress), weight)
+    return Embeddings(structure, question_vectors(frame["question"].to_list(), encoder), weight)
 
 
-def question_vectors(
-    questions: Sequence[str], encoder: Encoder, progress: Callable[[int, int], None] | None = None
-) -> Vectors:
+def question_vectors(questions: Sequence[str], encoder: Encoder) -> Vectors:
     """Quantised vectors (n, d) of `questions`, in their order."""
     # Texts of one length in one batch waste nothing on padding.
     texts = sorted(set(questions), key=lambda text: (len(text), text))
     vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.int8)
     for start in range(0, len(texts), _CHUNK):
         vectors[start : start + _CHUNK] = quantise(encoder.encode(texts[start : start + _CHUNK]))
-        if progress is not None:
-            progress(min(start + _CHUNK, len(texts)), len(texts))
     place = {text: row for row, text in enumerate(texts)}
     return vectors[[place[question] for question in questions]]
 

@@ -27,15 +27,7 @@ _PROBES = 8
 _QUERIES = 1_024
 
 
-def drop_near_duplicates(
-    frame: pl.DataFrame,
-    embeddings: Embeddings,
-    *,
-    same_skeleton: float = SAME_SKELETON,
-    any_skeleton: float = ANY_SKELETON,
-    same_structure: float = SAME_STRUCTURE,
-    exact_rows: int = EXACT_ROWS,
-) -> Sifted:
+def drop_near_duplicates(frame: pl.DataFrame, embeddings: Embeddings, *, exact_rows: int = EXACT_ROWS) -> Sifted:
     """If two rows of one database are near duplicates, the less plausible one is dropped; if both are as plausible, the
     later identity.
 
@@ -58,14 +50,14 @@ def drop_near_duplicates(
     for db_id, members in sorted(blocks.iter_rows()):
         rows = sorted(members, key=lambda row: (-plausibility[row], row))
         question, structure = embeddings.question[rows], embeddings.structure[rows]
-        least = min(same_skeleton, any_skeleton)
+        least = min(SAME_SKELETON, ANY_SKELETON)
         for later, earlier, alike in _pairs(question, least, exact_rows, seed_of(db_id)):
             row, better = rows[later], rows[earlier]
             if reasons[better] is not None or reasons[row] is not None or ids[row] == ids[better]:
                 continue
-            near = skeletons[row] == skeletons[better] and alike >= same_skeleton
-            if not near and alike >= any_skeleton:
-                near = _cosine(structure[later], structure[earlier]) >= same_structure
+            near = skeletons[row] == skeletons[better] and alike >= SAME_SKELETON
+            if not near and alike >= ANY_SKELETON:
+                near = _cosine(structure[later], structure[earlier]) >= SAME_STRUCTURE
             if near:
                 reasons[row] = "near_duplicate"
                 details[row] = f"asks almost the same as candidate {ids[better]} (cosine {alike:.3f})"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+_ROUNDS = 40  # of a table's fitting, at most
 
 
 def water_fill(
@@ -44,9 +45,7 @@ def water_fill(
     return shares
 
 
-def fit_table(
-    row_totals: Counts, column_weight: NDArray[np.float64], floor: Counts, capacity: Counts, rounds: int = 40
-) -> Counts:
+def fit_table(row_totals: Counts, column_weight: NDArray[np.float64], floor: Counts, capacity: Counts) -> Counts:
     """Counts for each (row, column) whose rows sum to `row_totals` and whose columns come near
     `column_weight`.
 
@@ -58,7 +57,7 @@ def fit_table(
     weight = np.maximum(column_weight.astype(np.float64), 1e-6)
     exact = np.zeros(capacity.shape)
     possible = np.minimum(row_totals, capacity.sum(axis=1)).astype(np.float64)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         exact = _levels(possible, floor, capacity, weight)
         given = exact.sum(axis=0)
         if np.all(np.abs(given - wanted) <= 0.002 * row_totals.sum() + 0.5):

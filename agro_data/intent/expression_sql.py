@@ -8,7 +8,6 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -54,9 +53,9 @@ _SQLITE_DATE_CODES = {"year": "%Y", "month": "%m", "day": "%d", "weekday": "%w",
 class ExpressionWriter(ABC):
     """One rendering pass over a tree: what its aliases stand for, and how its expressions are written."""
 
-    def __init__(self, profile: DatabaseProfile, dialect: Dialect, names: dict[str, str], inline: bool) -> None:
+    def __init__(self, profile: DatabaseProfile, names: dict[str, str], inline: bool) -> None:
         self.profile = profile
-        self.dialect: Dialect = dialect
+        self.dialect = profile.dialect
         self.names = names  # tree alias -> SQL alias
         self.inline = inline  # derived tables in place of CTEs
         self.tables: dict[str, str] = {}  # tree alias -> table, of all scopes entered so far

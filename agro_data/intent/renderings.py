@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agro_data.databases.types import Dialect
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.tree import (
     Between,
@@ -60,16 +59,14 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
     return ("",)
 
 
-def rewrite(
-    query: Query | SetOperation, rendering: str, profile: DatabaseProfile, dialect: Dialect | None = None
-) -> Query | SetOperation:
-    """`query` in the wanted rendering, or as it is where that does not apply. `dialect` defaults to the profile's."""
+def rewrite(query: Query | SetOperation, rendering: str, profile: DatabaseProfile) -> Query | SetOperation:
+    """`query` in the wanted rendering, or as it is where that does not apply."""
     if isinstance(query, SetOperation) or rendering not in renderings(query, profile):
         return query
     if rendering == "bounds":
         return replace(query, where=conjunction(tuple(p for part in conjuncts(query.where) for p in _bounds(part))))
     if rendering == "group_by_key":
-        return query if dialect == "duckdb" else replace(query, group_by=_key_of_group(query, profile))
+        return replace(query, group_by=_key_of_group(query, profile))
     link = _related(query)
     if link is None:
         return query
@@ -88,7 +85,7 @@ def rewrite(
         )
     if rendering == "join":
         merged = _swap(_merged(query, link), link, link.query.where)
-        return merged if _at_most_one(link, profile) else _each_once(merged, profile, dialect)
+        return merged if _at_most_one(link, profile) else _each_once(merged, profile)
     if rendering == "set_difference":
         return _difference(query, link)
     return query
@@ -102,12 +99,12 @@ def _merged(query: Query, link: Exists) -> Query:
     return replace(query, sources=sources, joins=joins)
 
 
-def _each_once(query: Query, profile: DatabaseProfile, dialect: Dialect | None) -> Query:
+def _each_once(query: Query, profile: DatabaseProfile) -> Query:
     """Each row of the subject once, which joined rows repeat; two rows that show the same are two."""
     if _shows_key(query, profile):
         return replace(query, distinct=True)
     key = tuple(Column(query.subject.alias, name) for name in profile.table(query.subject.table).primary_key)
-    shown = tuple(o.expression for o in query.select) if (dialect or profile.dialect) == "duckdb" else ()
+    shown = tuple(o.expression for o in query.select) if profile.dialect == "duckdb" else ()
     return replace(query, group_by=tuple(dict.fromkeys((*key, *shown))))
 
 

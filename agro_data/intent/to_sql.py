@@ -10,7 +10,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.databases.types import Dialect
 from agro_data.intent.expression_sql import ExpressionWriter, conjunction
 from agro_data.intent.names import NameStyle, alias_names, pick_style
 from agro_data.intent.renderings import rewrite
@@ -36,27 +35,21 @@ _SET_OPERATIONS: dict[str, type[exp.SetOperation]] = {
 }  # fmt: skip
 
 
-def render_sql(intent: Intent, profile: DatabaseProfile, dialect: Dialect | None = None) -> str:
-    """SQL text of `intent` on the database of `profile`, without a trailing semicolon.
+def render_sql(intent: Intent, profile: DatabaseProfile) -> str:
+    """SQL text of `intent` on the database of `profile`, in its dialect, without a trailing semicolon.
 
-    `dialect` defaults to the profile's. Raises `KeyError` when the tree names a table, column or metric that the
-    profile lacks.
+    Raises `KeyError` when the tree names a table, column or metric that the profile lacks.
     """
-    query = rewrite(intent.query, intent.rendering, profile, dialect)
-    return render_query(query, profile, dialect, style=pick_style(intent.seed), rendering=intent.rendering)
+    query = rewrite(intent.query, intent.rendering, profile)
+    return render_query(query, profile, style=pick_style(intent.seed), rendering=intent.rendering)
 
 
 def render_query(
-    query: Query | SetOperation,
-    profile: DatabaseProfile,
-    dialect: Dialect | None = None,
-    style: NameStyle = "t",
-    rendering: str = "",
+    query: Query | SetOperation, profile: DatabaseProfile, *, style: NameStyle = "t", rendering: str = ""
 ) -> str:
     """SQL text of a bare query tree, as it stands (no rewriting)."""
-    chosen = dialect or profile.dialect
-    writer = QueryWriter(profile, chosen, alias_names(query, style), inline=rendering == "subquery")
-    return writer.statement(query).sql(dialect=chosen)
+    writer = QueryWriter(profile, alias_names(query, style), inline=rendering == "subquery")
+    return writer.statement(query).sql(dialect=profile.dialect)
 
 
 def _correlated(query: Query) -> bool:

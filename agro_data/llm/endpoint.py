@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from agro_data.config import ConfigError
 from agro_data.llm.connection import KEY, PATIENCE, Connection, NoAnswer, Patience
-from agro_data.llm.pace import Pace
 from agro_data.llm.rendering import as_text
 from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
 
@@ -164,24 +163,16 @@ class _Watch:
             return failed("unreachable", said, 0)
 
 
-def open_endpoint(
-    url: str,
-    *,
-    revision: str = "",
-    at_once: int = 32,
-    patience: Patience = PATIENCE,
-    pace: Pace | None = None,
-    extra: Mapping[str, Any] | None = None,
-) -> Endpoint:
+def open_endpoint(url: str, *, revision: str = "", patience: Patience = PATIENCE) -> Endpoint:
     """The endpoint of `URL#MODEL`, or of `URL` where the server serves one model. The URL ends as the API does, in /v1.
 
     Asks the server a word or two, to find out whether it has chat and holds replies to a schema. Raises
     `EndpointError`.
     """
     base, _, model = url.partition("#")
-    connection = Connection(base.rstrip("/"), at_once, patience, pace or Pace())
+    connection = Connection(base.rstrip("/"), patience=patience)
     try:
-        return _probed(Endpoint(connection, model or only_model(connection), revision, extra=extra or {}))
+        return _probed(Endpoint(connection, model or only_model(connection), revision))
     except NoAnswer as error:
         raise in_words(error) from error
 

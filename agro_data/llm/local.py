@@ -119,7 +119,7 @@ class LocalModel:
         return Completion(text, not over, Usage(len(prompt), count), pairs)
 
 
-def open_local(name: str, *, batch: int = 16, network: bool = True, dtype: str = "auto") -> LocalModel:
+def open_local(name: str, *, batch: int = 16, network: bool = True) -> LocalModel:
     """The model of a folder or a Hub id, on the GPU if there is one. `network` False never asks the Hub.
 
     Raises `ModelMissing`.
@@ -130,7 +130,7 @@ def open_local(name: str, *, batch: int = 16, network: bool = True, dtype: str =
     found = find_model(name, like=DEFAULT_WRITER, network=network)
     packed = {"gguf_file": found.gguf.name} if found.gguf is not None else {}
     try:
-        module = AutoModelForCausalLM.from_pretrained(found.path, dtype=dtype, **packed)
+        module = AutoModelForCausalLM.from_pretrained(found.path, dtype="auto", **packed)
         tokenizer = AutoTokenizer.from_pretrained(found.path, **packed)
     except (OSError, ValueError) as error:
         raise ModelMissing(f"{found.path} cannot be loaded as a causal language model: {error}") from error

@@ -22,6 +22,7 @@ from typing import IO, Any
 from agro_data.llm.types import Completion, Request, failed
 
 DEATHS = 3
+STARTING = 1_800.0  # seconds that loading may take
 _TAIL = 2_000  # bytes of what the engine said last
 COMMAND = (sys.executable, "-m", "agro_data.llm.vllm_child")
 
@@ -36,7 +37,7 @@ class VllmEngine:
     `template` what the chat template is given (say `{"enable_thinking": False}`).
 
     `weights` says which ones `model` holds, where that is known: a folder may hold others tomorrow.
-    Loading may take `starting` seconds; an engine that says nothing for `silence` seconds while it has work is ended.
+    An engine that says nothing for `silence` seconds while it has work is ended.
     """
 
     model: str
@@ -44,7 +45,6 @@ class VllmEngine:
     weights: str = ""
     engine: Mapping[str, Any] = field(default_factory=dict)
     template: Mapping[str, Any] = field(default_factory=dict)
-    starting: float = 1_800.0
     silence: float = 600.0
     command: Sequence[str] = COMMAND
     _child: _Child | None = field(default=None, init=False, repr=False)
@@ -72,7 +72,7 @@ class VllmEngine:
         while left:
             try:
                 if self._child is None:
-                    self._child = _Child([*self.command, self._settings], self.starting)
+                    self._child = _Child([*self.command, self._settings])
                 for place, completion in self._through(self._child, left):
                     del left[place]
                     deaths = 0
@@ -116,7 +116,7 @@ class _Died(Exception):
 class _Child:
     """The process, its lines in and out, and what it said last."""
 
-    def __init__(self, command: Sequence[str], starting: float) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `end`)
         self._process = subprocess.Popen(
             command,
@@ -132,7 +132,7 @@ class _Child:
         self._ready = False
         threading.Thread(target=self._listen, daemon=True).start()
         try:
-            self.hear(starting)
+            self.hear(STARTING)
         except _Died:
             self.end()
             raise

@@ -133,10 +133,10 @@ def _unbound(scope: Scope, found: Resolution) -> Iterator[tuple[exp.Column, list
                 yield node, [name for source in sources for name in source.columns.values()]
 
 
-def only_alike(name: str, names: Iterable[str], alike: float = ALIKE) -> str:
+def only_alike(name: str, names: Iterable[str]) -> str:
     """The one of the names that is spelt much like this one; "" if there is none, or several."""
     wanted = folded(name)
-    near = [one for one in dict.fromkeys(names) if SequenceMatcher(None, folded(one), wanted).ratio() >= alike]
+    near = [one for one in dict.fromkeys(names) if SequenceMatcher(None, folded(one), wanted).ratio() >= ALIKE]
     return near[0] if len(near) == 1 else ""
 
 

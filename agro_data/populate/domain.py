@@ -33,9 +33,9 @@ class Domain:
         return build_rows(self.schema, self.plan, seed)
 
 
-def domain_names(folder: Path = FOLDER) -> tuple[str, ...]:
-    """Names of the domains of a folder, sorted."""
-    return tuple(sorted(path.stem for path in folder.glob("*.sql")))
+def domain_names() -> tuple[str, ...]:
+    """Names of the domains that are shipped, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.sql")))
 
 
 @lru_cache(maxsize=32)

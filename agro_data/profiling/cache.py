@@ -20,7 +20,7 @@ from agro_data.faults import NO_SPACE
 from agro_data.files import write_text
 from agro_data.fingerprint import library_versions
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
-from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
+from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
 
@@ -38,13 +38,7 @@ _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def cached_profile(
-    database: Database,
-    cache_folder: Path,
-    *,
-    seed: int = 0,
-    values: bool = True,
-    side_values: bool = True,
-    sample_rows: int = SAMPLE_ROWS,
+    database: Database, cache_folder: Path, *, values: bool = True, side_values: bool = True
 ) -> DatabaseProfile:
     """The profile of `database`, from `cache_folder` when nothing that it depends on has changed.
 
@@ -52,10 +46,10 @@ def cached_profile(
     full disk raises. With `values=False` neither the profile nor the cache holds a value of the source. Raises
     `DatabaseError` when the database has to be read and cannot be opened.
     """
-    options = {"seed": seed, "values": values, "side_values": side_values, "sample_rows": sample_rows}
+    options = {"values": values, "side_values": side_values}
 
     def make() -> DatabaseProfile:
-        return profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
+        return profile_database(database, values=values, side_values=side_values)
 
     return _kept(cache_folder / f"{profile_key(database, options)}.json", decode, make, encode)
 

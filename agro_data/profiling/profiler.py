@@ -28,18 +28,12 @@ from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.trees import is_tree
 
 SAMPLE_ROWS = 300
+SEED = 0  # of the rows that are sampled
 _SHOWN = 0.9  # confidence in a key that a view shows of a table
 _ASKED = 200  # child values that are looked up in a parent too large to hold
 
 
-def profile_database(
-    database: Database,
-    *,
-    seed: int = 0,
-    values: bool = True,
-    side_values: bool = True,
-    sample_rows: int = SAMPLE_ROWS,
-) -> DatabaseProfile:
+def profile_database(database: Database, *, values: bool = True, side_values: bool = True) -> DatabaseProfile:
     """All that can be known of `database`: its schema, its values, and what is written beside it.
 
     With `values=False` everything structural is computed, but the profile holds no value of the source: no ranges,
@@ -72,9 +66,9 @@ def profile_database(
         reads: dict[str, TableRead] = {}
         for table in tables:
             try:
-                rng_seed = stable_seed(seed, database.content_hash, table.name)
+                seed = stable_seed(SEED, database.content_hash, table.name)
                 reads[table.name] = read_values(
-                    connection, table, needed.get(table.name, ()), seed=rng_seed, sample_rows=sample_rows
+                    connection, table, needed.get(table.name, ()), seed=seed, sample_rows=SAMPLE_ROWS
                 )
             except DatabaseError as error:
                 problems.append(f"table {table.name!r}: cannot be read, left out: {error}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IMAGE_LIMIT = 60_000  # bytes of a base64 image in metadata
 MAP_POINTS = 3_000
+MOST_CONSTRUCTS = 40
 DPI = 100
 COLOURS = ("#3366cc", "#dd7722", "#2a9d6e", "#b8436d", "#7c5cc4", "#8a7a20", "#2a93b0", "#8c564b")
 QUIET = "#8a8f98"
@@ -63,16 +64,16 @@ def hardness(counts: Mapping[str, int]) -> bytes:
     return _png(figure)
 
 
-def construct_coverage(counts: Mapping[str, int], *, limit: int = 40) -> bytes:
-    """Examples that use each construct, the most common `limit` of them. PNG bytes."""
-    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]
+def construct_coverage(counts: Mapping[str, int]) -> bytes:
+    """Examples that use each construct, the most common `MOST_CONSTRUCTS` of them. PNG bytes."""
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_CONSTRUCTS]
     figure, axes = _canvas(5.6, 0.6 + 0.2 * max(1, len(shown)))
     _bars(axes, [name for name, _ in shown], [n for _, n in shown], [f"{n:,}" for _, n in shown], COLOURS[2])
     axes.set_title("Examples by construct", loc="left", fontsize=9)
     return _png(figure)
 
 
-def diversity_map(points: Points, labels: Sequence[str], *, title: str = "Diversity map", seed: int = 0) -> bytes:
+def diversity_map(points: Points, labels: Sequence[str], *, title: str = "Diversity map") -> bytes:
     """Scatter of `points` (n, 2) coloured by `labels` (n). PNG bytes.
 
     At most 3,000 points are drawn, a seeded sample. The eight most common labels have a colour, the rest
@@ -80,7 +81,7 @@ def diversity_map(points: Points, labels: Sequence[str], *, title: str = "Divers
     """
     if len(points) != len(labels):
         raise ValueError(f"diversity map: {len(points)} points but {len(labels)} labels")
-    chosen = sample_indices(len(points), MAP_POINTS, seed)
+    chosen = sample_indices(len(points), MAP_POINTS, seed=0)
     kept = [labels[i] for i in chosen]
     tally = {label: kept.count(label) for label in sorted(set(kept))}
     named = sorted(tally, key=lambda label: (-tally[label], label))[: len(COLOURS)]

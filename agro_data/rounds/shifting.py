@@ -23,35 +23,33 @@ def posterior_means(tried: Mapping[str, float], hits: Mapping[str, float], stren
     return {name: (hits.get(name, 0.0) + strength * rate) / (number + strength) for name, number in known.items()}
 
 
-def failure_weights(
-    asked: Mapping[str, float], failed: Mapping[str, float], *, strength: float = STRENGTH, floor: float = FLOOR
-) -> dict[str, float]:
+def failure_weights(asked: Mapping[str, float], failed: Mapping[str, float]) -> dict[str, float]:
     """A weight for each value: more where more of what was asked of it failed.
 
-    Their mean over all that was asked is 1, so that what one value wins others lose; none is below `floor`. Where
-    nothing failed, all are 1. `strength` is in questions.
+    Their mean over all that was asked is 1, so that what one value wins others lose; none is below `FLOOR`. Where
+    nothing failed, all are 1.
     """
     checked(asked, failed, "failures", "questions")
-    means = posterior_means(asked, failed, strength)
+    means = posterior_means(asked, failed, STRENGTH)
     whole = sum(asked[name] * mean for name, mean in means.items())
     if whole <= 0:
         return dict.fromkeys(means, 1.0)
     scale = sum(asked[name] for name in means) / whole
-    return {name: floor + (1 - floor) * mean * scale for name, mean in means.items()}
+    return {name: FLOOR + (1 - FLOOR) * mean * scale for name, mean in means.items()}
 
 
 def arm_shares(
-    asked: Mapping[str, float], kept: Mapping[str, float], *, strength: float = STRENGTH, floor: float = FLOOR
+    asked: Mapping[str, float], kept: Mapping[str, float], *, strength: float = STRENGTH
 ) -> dict[str, float]:
     """A share of the requests for each arm, in proportion to the rows kept of a request; they sum to 1.
 
-    `floor` of all is shared evenly whatever came of it. Where nothing was kept, all is. `strength` is in requests.
+    `FLOOR` of all is shared evenly whatever came of it. Where nothing was kept, all is. `strength` is in requests.
     """
     checked(asked, kept, "kept rows", "requests", at_most=False)
     means = posterior_means(asked, kept, strength)
     whole = sum(means.values())
     even = 1 / max(len(means), 1)
-    return {name: floor * even + (1 - floor) * (mean / whole if whole > 0 else even) for name, mean in means.items()}
+    return {name: FLOOR * even + (1 - FLOOR) * (mean / whole if whole > 0 else even) for name, mean in means.items()}
 
 
 def checked(tried: Mapping[str, float], hits: Mapping[str, float], what: str, of: str, *, at_most: bool = True) -> None:

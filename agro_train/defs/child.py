@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,6 @@ def run_child(
     command: Sequence[str],
     *,
     metrics: Path | None = None,
-    env: Mapping[str, str] | None = None,
     ends: Collection[int] = (0,),
 ) -> str:
     """Run `command` to its end, and give the last line it printed; what it prints becomes log lines.
@@ -67,7 +66,7 @@ def run_child(
     with warnings.catch_warnings(), following(metrics, show) if metrics is not None else nullcontext():
         for kind in (dg.PreviewWarning, DeprecationWarning):  # of what Dagster does with itself
             warnings.simplefilter("ignore", kind)
-        done = pipes.run(context=context, command=guarded, env={**QUIET, **(env or {})})
+        done = pipes.run(context=context, command=guarded, env=QUIET)
     messages = [message for message in done.get_custom_messages() if isinstance(message, dict)]
     status = messages[-1]["status"] if messages else None
     if status not in ends:

@@ -16,6 +16,7 @@ Line = dict[str, Any]
 Show = Callable[[Line], object]
 
 LOOK = 0.5  # seconds between two looks at the file
+EVERY = 5.0  # seconds, at least, between two calls
 
 
 class Tail:
@@ -61,21 +62,21 @@ class Tail:
 
 
 @contextmanager
-def following(folder: Path, show: Show, every: float = 5.0) -> Iterator[None]:
+def following(folder: Path, show: Show) -> Iterator[None]:
     """While the block runs, call `show` with the newest metrics of the model in `folder`, and at last with the last.
 
-    It is called in a thread, at most once in `every` seconds. Lines between two calls are merged, so that what only
+    It is called in a thread, at most once in `EVERY` seconds. Lines between two calls are merged, so that what only
     some lines hold is shown too.
     """
     tail = Tail(folder)
     merged: Line = {}
-    shown = time.monotonic() - every
+    shown = time.monotonic() - EVERY
 
     def look(over: bool) -> None:
         nonlocal shown
         for line in tail.read():
             merged.update(line)
-        if merged and (over or time.monotonic() - shown >= every):
+        if merged and (over or time.monotonic() - shown >= EVERY):
             show(dict(merged))
             merged.clear()
             shown = time.monotonic()

@@ -43,13 +43,13 @@ class Chosen:
     strata: dict[str, int]
 
 
-def hybrid_vectors(trajectories: pl.DataFrame, encoder: TextEncoder | None, weight: float = WEIGHT) -> Vectors:
+def hybrid_vectors(trajectories: pl.DataFrame, encoder: TextEncoder | None) -> Vectors:
     """Vectors (rows, 2d) of `TRAJECTORY` rows, in order; `encoder` None hashes words, which needs no model."""
     turns = trajectories["turns"].to_list()
     actions = ["; ".join(skeleton_of(turn["text"]) for turn in each) for each in turns]
     thoughts = [" ".join(turn["thought"] for turn in each) for each in turns]
     done, thought = (quantise(_encode(texts, encoder)) for texts in (actions, thoughts))
-    return Embeddings(structure=thought, question=done, weight=weight).joined()
+    return Embeddings(structure=thought, question=done, weight=WEIGHT).joined()
 
 
 def choose(trajectories: pl.DataFrame, vectors: Vectors, size: int, seed: int, *, diverse: bool = True) -> Chosen:

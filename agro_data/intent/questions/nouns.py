@@ -203,8 +203,8 @@ class Scene:
     def who(self, alias: str) -> str:
         return "who" if words.is_person(self.one(alias)) else "that"
 
-    def its(self, alias: str, plural: bool = False) -> str:
-        return "their" if plural or words.is_person(self.one(alias)) else "its"
+    def its(self, alias: str) -> str:
+        return "their" if words.is_person(self.one(alias)) else "its"
 
     @cached_property
     def _roles(self) -> dict[str, str]:
