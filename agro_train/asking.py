@@ -29,7 +29,7 @@ SHOWING_LIMITS = SqlLimits(seconds=30.0)  # of the answer, whose rows a person w
 _NOT_SHOWN = re.compile(r"^-- (\d+) more tables are not shown$", re.MULTILINE)  # as `serialise` writes it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reply:
     """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
 
@@ -125,17 +125,17 @@ def ask(
             [findings] = objections([Answered.of(task, found.answer)], sandbox)
     first = found.leaves[0].rollout
     return Reply(
-        question,
-        agent.name,
-        tuple(first.env.steps),
-        found.answer,
-        result,
-        _ending(first),
-        found.written,
-        found.seconds,
-        findings,
-        _left_out(task),
-        text_of(first.tokens.ids, agent.tokenizer).strip(),
+        question=question,
+        model=agent.name,
+        steps=tuple(first.env.steps),
+        sql=found.answer,
+        result=result,
+        ending=_ending(first),
+        written=found.written,
+        seconds=found.seconds,
+        findings=findings,
+        notes=_left_out(task),
+        transcript=text_of(first.tokens.ids, agent.tokenizer).strip(),
     )
 
 

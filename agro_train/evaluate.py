@@ -117,14 +117,14 @@ class EvaluationConfig:
         return How(
             Path(self.models_root),
             Path(self.cache),
-            self.prompt_format,
-            self.limits,
-            self.decoded,
-            self.engine,
-            self.dtype,
-            self.batch,
-            self.seed,
-            self.workers,
+            prompt_format=self.prompt_format,
+            limits=self.limits,
+            decoding=self.decoded,
+            engine=self.engine,
+            dtype=self.dtype,
+            batch=self.batch,
+            seed=self.seed,
+            workers=self.workers,
         )
 
 

@@ -148,12 +148,12 @@ def _learn(
         ModuleSampler(model.network, model.tokenizer, config.sample_batch),
         model.tokenizer,
         sandbox,
-        PRESETS[config.reward],
-        config.limits,
-        config.temperature,
-        config.names,
-        config.comparison,
-        reads(model.network.config),
+        preset=PRESETS[config.reward],
+        limits=config.limits,
+        temperature=config.temperature,
+        names=config.names,
+        comparison=config.comparison,
+        reads=reads(model.network.config),
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, GrpoLog(player, draft.metrics, report))

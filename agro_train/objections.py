@@ -34,7 +34,7 @@ class Answered:
 
     @classmethod
     def of(cls, task: Task, sql: str) -> Answered:
-        pair = Pair(task.example_id, task.database.db_id, task.question, sql, task.evidence)
+        pair = Pair(task.example_id, task.database.db_id, task.question, sql, evidence=task.evidence)
         return cls(pair, task.database, task.profile)
 
 

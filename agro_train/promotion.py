@@ -21,7 +21,7 @@ from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run, promote
 RECORD = "promotion.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
     """`gain` is the challenger's mean score less the other's, on the same rows; `low` and `high` bound it (95 %).
 
@@ -84,8 +84,18 @@ def decide(
         reason = f"{names[0]} does not beat {names[1]}, which it was trained from: {bound}"
     else:
         reason = f"{names[0]} is not shown to be better than {names[1]}: {bound}; the lower bound is below zero"
-    count = len({verdict.db_id for verdict in challenger})
-    return Decision(promoted, *names, metric, len(challenger), count, gain, low, high, reason)
+    return Decision(
+        promoted=promoted,
+        challenger=names[0],
+        against=names[1],
+        metric=metric,
+        rows=len(challenger),
+        databases=len({verdict.db_id for verdict in challenger}),
+        gain=gain,
+        low=low,
+        high=high,
+        reason=reason,
+    )
 
 
 def exact_bounds(won: int, lost: int, rows: int) -> tuple[float, float]:
@@ -140,7 +150,7 @@ def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) ->
         if other not in names:
             which = f"{other} stays: it" if incumbent else f"{other}, which {run.name} was trained from,"
             reason = f"{which} was not evaluated on {figured['questions']}, so {run.name} cannot beat it"
-            decisions.append(Decision(False, run.name, other, metric, 0, 0, 0.0, 0.0, 0.0, reason))
+            decisions.append(_unasked(run.name, other, metric, reason))
             continue
         decision = decide(
             verdicts(run.name), verdicts(other), names=(run.name, other), metric=metric, first=incumbent is None
@@ -148,6 +158,22 @@ def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) ->
         carry_out(decision, run, models)
         decisions.append(decision)
     return decisions
+
+
+def _unasked(challenger: str, against: str, metric: str, reason: str) -> Decision:
+    """The decision where there are no rows to compare on."""
+    return Decision(
+        promoted=False,
+        challenger=challenger,
+        against=against,
+        metric=metric,
+        rows=0,
+        databases=0,
+        gain=0.0,
+        low=0.0,
+        high=0.0,
+        reason=reason,
+    )
 
 
 def _base_of(run: ModelRun, names: Sequence[str]) -> str:

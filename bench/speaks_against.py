@@ -125,7 +125,7 @@ def _pair(one: Verdict) -> Pair:
 
 
 def _verdict(row: Mapping[str, Any], field: str) -> Verdict:
-    return Verdict("", row["db_id"], row["question"], row["gold"], row["pred"], float(row[field]))
+    return Verdict("", row["db_id"], row["question"], gold=row["gold"], pred=row["pred"], score=float(row[field]))
 
 
 def _cells(some: Sequence[Told]) -> list[str]:

@@ -169,14 +169,14 @@ def model_prefers(client: Client) -> Prefer:
     def prefer(pairings: Sequence[Pairing]) -> list[Opinion]:
         asked = [
             TwoQueries(
-                one.example.shown,
-                one.example.question,
-                one.first,
-                one.first_result,
-                one.second,
-                one.second_result,
-                one.example.evidence,
-                one.example.engine,
+                schema=one.example.shown,
+                question=one.example.question,
+                first=one.first,
+                first_result=one.first_result,
+                second=one.second,
+                second_result=one.second_result,
+                evidence=one.example.evidence,
+                dialect=one.example.engine,
             )
             for one in pairings
         ]

@@ -120,7 +120,7 @@ def select(
     return pool.frame[rows.tolist()], report
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Pool:
     """Candidates in identity order, with their groups as whole numbers."""
 
@@ -151,9 +151,20 @@ class _Pool:
         template = frame["template"].to_list() if "template" in frame.columns else [None] * frame.height
         templates = [[text] if text else [] for text in template]
         return cls(
-            frame, vectors, seed, homes, databases, weights, style_names, styles, constructs, templates, plausibility,
-            (plausibility + 1e-6 * jitter).tolist(), _needed(frame, quotas),
-        )  # fmt: skip
+            frame=frame,
+            vectors=vectors,
+            seed=seed,
+            homes=homes,
+            databases=databases,
+            weights=weights,
+            style_names=style_names,
+            styles=styles,
+            constructs=constructs,
+            templates=templates,
+            plausibility=plausibility,
+            preference=(plausibility + 1e-6 * jitter).tolist(),
+            needed=_needed(frame, quotas),
+        )
 
     def __len__(self) -> int:
         return self.frame.height

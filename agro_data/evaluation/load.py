@@ -288,11 +288,11 @@ def _pair(row: Row, split: str) -> Pair:
         text_of(fields, DATABASE),
         text_of(fields, QUESTION),
         sql,
-        text_of(fields, EVIDENCE),
-        text_of(fields, SPLIT) or split,
-        id_of(fields),
-        tuple(others),
-        has_answer(fields),
+        evidence=text_of(fields, EVIDENCE),
+        split=text_of(fields, SPLIT) or split,
+        identity=id_of(fields),
+        alternatives=tuple(others),
+        answerable=has_answer(fields),
     )
 
 
@@ -314,9 +314,9 @@ def _prediction(row: Row, db_id: str) -> Prediction:
         text_of(fields, QUESTION),
         gold,
         predicted_in(fields, PREDICTED),
-        text_of(fields, EVIDENCE),
-        id_of(fields),
-        tuple(others),
+        evidence=text_of(fields, EVIDENCE),
+        identity=id_of(fields),
+        alternatives=tuple(others),
     )
 
 
@@ -342,9 +342,9 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
                 pair.question,
                 pair.sql,
                 given,
-                pair.evidence,
-                pair.identity,
-                pair.alternatives,
+                evidence=pair.evidence,
+                identity=pair.identity,
+                alternatives=pair.alternatives,
             )
         )
     if not predictions:

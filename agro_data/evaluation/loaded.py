@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from agro_data.rows import LoadProblem
 
@@ -18,6 +18,7 @@ class Pair:
     db_id: str
     question: str
     sql: str
+    _: KW_ONLY
     evidence: str = ""
     split: str = ""
     identity: str = ""
@@ -38,6 +39,7 @@ class Prediction:
     question: str
     gold: str
     predictions: tuple[str, ...]
+    _: KW_ONLY
     evidence: str = ""
     identity: str = ""
     alternatives: tuple[str, ...] = ()

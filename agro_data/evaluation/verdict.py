@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any
 
 from agro_data.files import json_lines
@@ -22,6 +22,7 @@ class Verdict:
     place: str
     db_id: str
     question: str
+    _: KW_ONLY
     gold: str
     pred: str
     score: float

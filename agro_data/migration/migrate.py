@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -55,6 +55,7 @@ class ExampleFate:
 
     row: Row
     outcome: Outcome
+    _: KW_ONLY
     reason: str = ""
     says: str = ""
     new: Row | None = None
@@ -371,7 +372,8 @@ class Migration:
     def _fate(self, case: _Case, new: Row | None) -> ExampleFate:
         answer = self._answer(case)
         if case.reason:
-            return ExampleFate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
+            fate = broken(case.row, case.reason, case.says)
+            return replace(fate, changes=case.changes, answer=answer)
         said = [one for one in (case.question, case.evidence) if one is not None]
         moved = self.database.db_id != case.row["db_id"]
         outcome: Outcome = "repaired" if case.rewritten or moved or any(one.note for one in said) else "kept"
@@ -382,7 +384,9 @@ class Migration:
             says.append(f"database {case.row['db_id']} is {self.database.db_id} now")
         says += [f"question: {text}" for one in said for text in (one.note, one.stays) if text]
         told = "; ".join(says) if outcome == "repaired" else ""
-        return ExampleFate(case.row, outcome, "", told, new, case.changes, answer, case.certificate)
+        return ExampleFate(
+            case.row, outcome, says=told, new=new, changes=case.changes, answer=answer, certificate=case.certificate
+        )
 
 
 _SPELT_OUT = "a name in it could mean something else on the new schema, so it says which table is meant"
@@ -391,4 +395,4 @@ _RENAMES = frozenset(("table_renamed", "table_merged", "table_split", "column_re
 
 def broken(row: Row, reason: str, says: str) -> ExampleFate:
     """An example that nothing can be tried with."""
-    return ExampleFate(row, "broken", reason, says)
+    return ExampleFate(row, "broken", reason=reason, says=says)

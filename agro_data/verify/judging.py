@@ -12,7 +12,7 @@ from agro_data.verify.equivalence import Row, Rows
 CUT = "LIMIT falls between them"  # the message for a tie that decides which rows are in the answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OrderJudge:
     """Rows come in order, outputs first, `added` key columns last. `cuts` are places where LIMIT or OFFSET falls."""
 

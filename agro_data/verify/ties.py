@@ -166,9 +166,17 @@ class _Context:
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
         kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
         whole = (first == 0, last - first if limit is not None else 0)
-        columns = len(self.found.outputs[id(node)])
         judge = OrderJudge(
-            tuple(positions), len(added), caseless, cuts, top or computed, kept, whole, any_cut, seen, columns
+            positions=tuple(positions),
+            added=len(added),
+            folded=caseless,
+            cuts=cuts,
+            ordered=top or computed,
+            kept=kept,
+            whole=whole,
+            any_cut=any_cut,
+            seen=seen,
+            width=len(self.found.outputs[id(node)]),
         )
         return Probe("tie", self.statement(probe), judge)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from agro_data.progress import Reporter, silent
@@ -32,6 +32,7 @@ class How:
 
     models: Path
     cache: Path
+    _: KW_ONLY
     prompt_format: PromptFormat = PROMPT_FORMAT
     limits: Limits = LIMITS
     decoding: Decoding = GREEDY

@@ -106,7 +106,7 @@ def scored_by(
 
 def _answered(row: Mapping[str, Any], asked: Questions, answer: Answer) -> Answered:
     source = asked.sources[row["db_id"]]
-    pair = Pair(row["place"], row["db_id"], row["question"], answer.predictions[0], row["evidence"] or "")
+    pair = Pair(row["place"], row["db_id"], row["question"], answer.predictions[0], evidence=row["evidence"] or "")
     return Answered(pair, source.database, source.profile)
 
 
@@ -127,10 +127,10 @@ def score(
             row["question"],
             row["sql"],
             one.predictions if any(one.predictions) else (),
-            row["evidence"] or "",
-            row["example_id"],
-            tuple(row["alternatives"]),
-            one.votes if any(one.predictions) and set(one.votes) != {1} else (),
+            evidence=row["evidence"] or "",
+            identity=row["example_id"],
+            alternatives=tuple(row["alternatives"]),
+            votes=one.votes if any(one.predictions) and set(one.votes) != {1} else (),
         )
         for row, one in zip(questions.rows, answers, strict=True)
     ]

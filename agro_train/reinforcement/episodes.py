@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -46,6 +46,7 @@ class Player:
     sampler: Sampler
     tokenizer: Any
     sandbox: Sandbox
+    _: KW_ONLY
     preset: Preset = AGRO
     limits: Limits = field(default_factory=Limits)
     temperature: float = 1.0

@@ -13,7 +13,9 @@ from agro_data.evaluation.verdict import Verdict, lines, read_lines
 
 def verdict(score: float, db_id: str = "a", gold: str = "g", scores: tuple[float, ...] = ()) -> Verdict:
     kind = "" if score == 1 else "wrong_rows"
-    return Verdict("f, row 1", db_id, "?", gold, "p", score, error_class=kind, hardness="easy", scores=scores)
+    return Verdict(
+        "f, row 1", db_id, "?", gold=gold, pred="p", score=score, error_class=kind, hardness="easy", scores=scores
+    )
 
 
 @settings(max_examples=30, deadline=None)

@@ -118,7 +118,7 @@ def test_columns_and_their_roles_are_those_of_the_version(place: Path, first: ag
 
 def test_what_was_evaluated_is_said_when_it_should_not_steer(place: Path, first: agro_data.Version) -> None:
     verdicts = judged(first, pl.lit(True), split="test")
-    other = [Verdict("1", "elsewhere", "How many?", "SELECT COUNT(*) FROM t", "", 0.0, hardness="easy")]
+    other = [Verdict("1", "elsewhere", "How many?", gold="SELECT COUNT(*) FROM t", pred="", score=0.0, hardness="easy")]
     found = next_round(stored(place / "told", [*verdicts, *other]), first)
     told = " ".join(found.notes)
     assert f"1 of {len(verdicts) + 1:,} questions are not of" in told
@@ -130,7 +130,9 @@ def test_what_says_nothing_of_the_version_writes_no_focus(place: Path, first: ag
     focus = place / "kept.json"
     focus.write_text("as it was")
     ours = stored(place / "ours", judged(first, pl.lit(True)))
-    theirs = stored(place / "theirs", [Verdict("1", "elsewhere", "How many?", "SELECT COUNT(*) FROM t", "", 0.0)])
+    theirs = stored(
+        place / "theirs", [Verdict("1", "elsewhere", "How many?", gold="SELECT COUNT(*) FROM t", pred="", score=0.0)]
+    )
     for arguments, says in (
         ([str(theirs)], "none of its 1 questions is of"),
         ([str(ours), "--metric", "foo"], "--metric foo chooses among the files of a folder"),
@@ -170,7 +172,7 @@ def test_an_evaluation_that_is_none_or_several_is_refused(place: Path, first: ag
 )
 def test_a_verdict_that_cannot_be_read_is_named(tmp_path: Path, line: str, says: str) -> None:
     file = tmp_path / "strict.jsonl"
-    file.write_text(lines([Verdict("1", "d", "q", "SELECT 1", "", 0.5)]) + line + "\n")
+    file.write_text(lines([Verdict("1", "d", "q", gold="SELECT 1", pred="", score=0.5)]) + line + "\n")
     with pytest.raises(ConfigError, match=says):
         verdicts_of(file)
 

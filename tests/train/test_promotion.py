@@ -19,7 +19,10 @@ from agro_train.runs.store import NoRun, begin, find_run
 
 
 def verdicts(scores: list[int], databases: int = 4) -> list[Verdict]:
-    return [Verdict(str(n), f"db{n % databases}", f"q{n}", f"gold {n}", "", score) for n, score in enumerate(scores)]
+    return [
+        Verdict(str(n), f"db{n % databases}", f"q{n}", gold=f"gold {n}", pred="", score=score)
+        for n, score in enumerate(scores)
+    ]
 
 
 def test_a_clear_gain_is_promoted_and_chance_is_not() -> None:
@@ -98,7 +101,7 @@ def test_the_gain_is_antisymmetric_and_within_its_bounds(scores: list[tuple[int,
 
 
 def test_verdicts_are_read_as_they_were_written() -> None:
-    odd = Verdict("1", "db", "a\u2028b\x85c?", "SELECT 1", "", 1.0, constructs=("group",))
+    odd = Verdict("1", "db", "a\u2028b\x85c?", gold="SELECT 1", pred="", score=1.0, constructs=("group",))
     assert read_lines(lines([odd, *verdicts([0, 1])])) == (odd, *verdicts([0, 1]))
 
 

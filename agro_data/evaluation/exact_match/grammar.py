@@ -140,7 +140,18 @@ class _Parser:
             operation = self.words[at]
             at, other = self.query(at + 1)
             combined = operation, other
-        return at, Query(tables, joins, distinct, select, where, group, having, order, limit, combined)
+        return at, Query(
+            tables=tables,
+            joins=joins,
+            distinct=distinct,
+            select=select,
+            where=where,
+            group=group,
+            having=having,
+            order=order,
+            limit=limit,
+            combined=combined,
+        )
 
     def past_semicolons(self, at: int) -> int:
         while self.has(at, ";"):

@@ -166,13 +166,13 @@ class _Reader:
         made = Select(
             outputs,
             tuple(sources),
-            conjuncts(where),
-            None if group is None else tuple(self._place(key, scope, outputs) for key in group.expressions),
-            conjuncts(having),
-            distinct is not None,
-            tuple(self._key(key, self._place(key.this, scope, outputs)) for key in keys),
-            self._bound(node.args.get("limit")),
-            self._bound(node.args.get("offset")),
+            where=conjuncts(where),
+            group=None if group is None else tuple(self._place(key, scope, outputs) for key in group.expressions),
+            having=conjuncts(having),
+            distinct=distinct is not None,
+            order=tuple(self._key(key, self._place(key.this, scope, outputs)) for key in keys),
+            limit=self._bound(node.args.get("limit")),
+            offset=self._bound(node.args.get("offset")),
         )
         self.ctes = outer
         return made

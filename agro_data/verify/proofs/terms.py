@@ -16,7 +16,7 @@ Terms are nested tuples; the first element says what kind of term it is:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from operator import eq, le, lt, ne
 from typing import Any
 
@@ -56,6 +56,7 @@ class Select:
 
     outputs: tuple[Term, ...]
     sources: tuple[From, ...]
+    _: KW_ONLY
     where: tuple[Term, ...] = ()
     group: tuple[Term, ...] | None = None
     having: tuple[Term, ...] = ()
