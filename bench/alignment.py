@@ -4,9 +4,9 @@ python -m bench.alignment VERSION --databases ../shared/data/spider/database [--
 
 Of the first `--rows` rows of a corpus version 10 % get a gold that is a mutant, 10 % a question with one condition
 altered, 5 % wrong evidence (`bench.planting`). Solvers see question and schema; `--need` of `--asked` answers must be
-the gold's. Beside each measured figure stands what `agro_data.alignment.expected` calculates for these rows, and how
-many standard deviations of the calculation lie between them. With `--model` a model answers about `--sample` of the
-rows, half of them faulty, for one cycle.
+the gold's. Beside each measured figure stands what `bench.expected` calculates for these rows, and how many standard
+deviations of the calculation lie between them. With `--model` a model answers about `--sample` of the rows, half of
+them faulty, for one cycle.
 
 found: a row that is not accepted as it was shown. lost: a good row of which anything else becomes. mended: a faulty row
 that is accepted with what it means.
@@ -27,7 +27,6 @@ import polars as pl
 from agro_data.alignment.agreement import vote
 from agro_data.alignment.cycles import Aligned, Cycle, Rule, acceptance, check, summed
 from agro_data.alignment.example import Home
-from agro_data.alignment.expected import Expected
 from agro_data.alignment.grouping import group
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox, own_sandbox
@@ -38,6 +37,7 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.grade import GoldResults
+from bench.expected import Expected
 from bench.machine import description
 from bench.planting import SHARES, Fault, Planted, plant, simulated, variants
 from bench.tables import show

@@ -23,7 +23,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import load_tokenizer
-from agro_train.language_model.shared_prompts import row_length, schedule
+from agro_train.language_model.shared_prompts import lay_row, schedule
 from agro_train.language_model.tokens import Example
 from agro_train.trajectories.material import encode_rows
 from bench.machine import description
@@ -122,7 +122,7 @@ def tokens(examples: Sequence[Example], tuning: FineTuning) -> list[Any]:
     """Trajectories, tokens when each is read whole, tokens in rows that share, and their ratio."""
     batches = schedule(examples, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
     apart = sum(len(one.ids) for one in examples)
-    shared = sum(row_length([examples[place] for place in row]) for rows in batches for row in rows)
+    shared = sum(len(lay_row([examples[place] for place in row]).ids) for rows in batches for row in rows)
     return [len(examples), apart, shared, round(shared / apart, 3)]
 
 

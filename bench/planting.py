@@ -15,7 +15,6 @@ from typing import Literal
 
 from agro_data.alignment.agreement import Ballot, vote
 from agro_data.alignment.example import Example
-from agro_data.alignment.expected import Expected, expected
 from agro_data.alignment.grouping import Group, group
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
@@ -27,6 +26,7 @@ from agro_data.verify.check import verify_statements
 from agro_data.verify.grade import GoldResults
 from agro_data.verify.mutants import mutants_of
 from bench.altering import Altered, altered_questions, wrong_evidence
+from bench.expected import Expected, expected
 
 Fault = Literal["", "gold", "question", "evidence"]
 SHARES: tuple[tuple[Fault, float], ...] = (("evidence", 0.05), ("question", 0.10), ("gold", 0.10))  # rarest first

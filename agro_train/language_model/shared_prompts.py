@@ -61,11 +61,6 @@ def lay_row(examples: Sequence[Example]) -> Row:
     return row
 
 
-def row_length(examples: Sequence[Example]) -> int:
-    """Tokens of the row of `examples`."""
-    return sum(len(example.ids) for example in examples) - (len(examples) - 1) * shared_length(examples)
-
-
 def group(examples: Sequence[Example], most: int, seed: int) -> list[Places]:
     """Which trajectories share a row: at most so many with the same `opening`, at random. One without is alone."""
     alike: dict[str, list[int]] = defaultdict(list)

@@ -23,7 +23,6 @@ from agro_train.language_model.shared_prompts import (
     group,
     lay_batches,
     lay_row,
-    row_length,
     schedule,
     shared_length,
 )
@@ -161,7 +160,7 @@ def test_every_trajectory_is_laid_once_and_whole(made: list[Example], size: int,
         members = [made[place] for place in places]
         row = lay_row(members)
         assert len({one.opening for one in members}) == 1
-        assert len(row.ids) == row_length(members)
+        assert len(row.ids) == sum(row.spans)
         assert len(places) == 1 or (len(places) <= most and members[0].opening)
         for number, example in enumerate(members, start=1):
             mine = [place for place, tail in enumerate(tails(row)) if tail in (SHARED, number)]
@@ -227,7 +226,7 @@ def test_tokens_are_counted_as_they_are_read(base: Path, tmp_path: Path) -> None
     fine_tune(base, EXAMPLES, replace(TUNING, epochs=1.0), draft(tmp_path / "run"))
     last = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "learning_rate" in line][-1]
     batches = schedule(EXAMPLES, 1.0, TUNING.micro_batch, TUNING.row_examples, TUNING.seed)
-    read = sum(row_length([EXAMPLES[place] for place in places]) for rows in batches for places in rows)
+    read = sum(len(lay_row([EXAMPLES[place] for place in places]).ids) for rows in batches for places in rows)
     assert read < sum(len(one.ids) for one in EXAMPLES)
     assert last["tokens_per_second"] / last["trajectories_per_second"] == pytest.approx(read / len(EXAMPLES), rel=0.02)
 
