@@ -4,7 +4,7 @@
 
 The tags are SkyRL-SQL's, and `<clarify>`, which ends a transcript if no query would answer. A turn is one thought and
 one action, and ends at the tag that closes that. The parser is total: any string gives a `Turn`, or a `Malformed` with
-one of the classes in `MALFORMATIONS`. Whatever comes from a database or a person passes `inert`, so that no cell, name
+one of the classes in `Malformation`. Whatever comes from a database or a person passes `inert`, so that no cell, name
 or question can stand for a tag.
 """
 
@@ -26,7 +26,7 @@ MAX_TURNS = 6
 MAX_TURN = 8_000  # characters of one turn
 STOPS = ("</sql>", "</solution>", "</clarify>")
 
-MALFORMATIONS = (
+Malformation = Literal[
     "too_long",  # more than MAX_TURN characters
     "empty",  # nothing but white space
     "no_tag",  # words, but no tag at all
@@ -42,7 +42,7 @@ MALFORMATIONS = (
     "text_after",  # words after the action
     "empty_thought",
     "empty_action",
-)
+]
 
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution|clarify)>")
 # Also special tokens of chat templates: <|im_end|>, </s>, DeepSeek's with a wide bar, and those in brackets, by their
@@ -80,9 +80,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Malformed:
-    """`kind` is one of `MALFORMATIONS`; `detail` says it to a person."""
+    """`kind` is the class; `detail` says it to a person."""
 
-    kind: str
+    kind: Malformation
     detail: str
 
 

@@ -354,8 +354,6 @@ class Intent:
         return self.query.left if isinstance(self.query, SetOperation) else self.query
 
 
-Node = Expression | Predicate | Source | Join | Output | OrderKey | Keep | Cte | Query | SetOperation | Intent
-
 _TYPES = {
     t.__name__: t
     for t in (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.llm.prompts.prompt import Unparsed
@@ -19,7 +20,7 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.said import SqlValues, numbers_in, plain, values_in
 from agro_data.sql.scope import resolve
 
-CLASSES = (
+Fault = Literal[
     "unchanged",  # the plain question again
     "leaks_name",  # an identifier that nobody would say
     "leaks_sql",  # a word of SQL
@@ -28,7 +29,7 @@ CLASSES = (
     "no_evidence",  # vague or metaphorical, and nothing says what is meant
     "no_dialogue",  # several turns were asked for
     "not_english",
-)
+]
 
 _SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_|(?<=[A-Za-z])(?=\d)")
@@ -76,8 +77,8 @@ def meaning_of(sql: str, profile: DatabaseProfile, plain_question: str, style: Q
 
 
 def fault_of(written: WrittenQuestion, meaning: Meaning) -> Unparsed | None:
-    """The first fault, of `CLASSES`; None where there is none."""
-    return next(_faults(written, meaning), None)
+    """The first fault, its class a `Fault`; None where there is none."""
+    return next((Unparsed(kind, detail) for kind, detail in _faults(written, meaning)), None)
 
 
 def telling_names(profile: DatabaseProfile) -> frozenset[str]:
@@ -94,47 +95,47 @@ def telling_names(profile: DatabaseProfile) -> frozenset[str]:
     )
 
 
-def _faults(written: WrittenQuestion, meaning: Meaning) -> Iterator[Unparsed]:
+def _faults(written: WrittenQuestion, meaning: Meaning) -> Iterator[tuple[Fault, str]]:
     question, evidence = written.question, written.evidence or ""
     if meaning.plain_question and normal_question(question) == normal_question(meaning.plain_question):
-        yield Unparsed("unchanged", "it is the plain question again")
+        yield "unchanged", "it is the plain question again"
     leaked = [name for name in sorted(meaning.names) if _stands(name, question)]
     leaked += re.findall(r"`([^`]+)`", question)
     if leaked:
-        yield Unparsed("leaks_name", f"it names {leaked[0]}, which only the schema does")
+        yield "leaks_name", f"it names {leaked[0]}, which only the schema does"
     if found := _SQL.search(question):
-        yield Unparsed("leaks_sql", f"it says {found[0]!r}")
+        yield "leaks_sql", f"it says {found[0]!r}"
     yield from _values(question, evidence, meaning)
     if meaning.style in ("vague", "metaphorical") and not evidence:
-        yield Unparsed("no_evidence", f"a {meaning.style} question needs evidence, and has none")
+        yield "no_evidence", f"a {meaning.style} question needs evidence, and has none"
     if meaning.style == "multi-turn" and not ("User:" in question and "Assistant:" in question):
-        yield Unparsed("no_dialogue", "no turns of User: and Assistant: are in it")
+        yield "no_dialogue", "no turns of User: and Assistant: are in it"
     if not _is_english(question, meaning.values.texts):
-        yield Unparsed("not_english", "it is not in English")
+        yield "not_english", "it is not in English"
 
 
 def _stands(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def _values(question: str, evidence: str, meaning: Meaning) -> Iterator[Unparsed]:
+def _values(question: str, evidence: str, meaning: Meaning) -> Iterator[tuple[Fault, str]]:
     values, told = meaning.values, plain(f"{question} {evidence}")
     for text in values.texts:
         ways = (plain(text), plain(meaning.meant.get(text, "")))
         if ways[0] and not any(way and way in told for way in ways) and not _left_out(text, meaning):
-            yield Unparsed("value_lost", f"{text!r} is in neither question nor evidence")
+            yield "value_lost", f"{text!r} is in neither question nor evidence"
     asked = {value for said in numbers_in(f"{question} {evidence}") for value in said.values}
     for number in values.compared:
         ways_said = {number, number - 1, number + 1, -number, number * 100}
         if abs(number) > _SMALL and not ways_said & asked and not _left_out(f"{number:g}", meaning):
-            yield Unparsed("value_lost", f"{number:g} is in neither question nor evidence")
+            yield "value_lost", f"{number:g} is in neither question nor evidence"
     known = {abs(value) for value in (*values.numbers, *map(float, values.limits))}
     known |= {value for said in numbers_in(f"{meaning.plain_question} {evidence}") for value in said.values}
     for said in numbers_in(question):
         ways_meant = {value + step for value in said.values for step in (-1, 0, 1)}
         digits = {run for value in said.values for run in (f"{value:g}", f"{value:g}"[2:]) if run}
         if not said.spelt and max(said.values) > _SMALL and not ways_meant & known and not digits & values.digits:
-            yield Unparsed("value_added", f"{said.text} is not in the query")
+            yield "value_added", f"{said.text} is not in the query"
 
 
 def _left_out(value: str, meaning: Meaning) -> bool:

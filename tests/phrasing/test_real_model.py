@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from airport import make_airport
@@ -15,7 +16,7 @@ from agro_data.llm.prompts.write_question import QuestionStyle, QuestionWanted
 from agro_data.llm.types import Sampling
 from agro_data.llm.writers import open_writer
 from agro_data.models import DEFAULT_WRITER
-from agro_data.phrasing.faults import CLASSES, meaning_of
+from agro_data.phrasing.faults import Fault, meaning_of
 from agro_data.phrasing.writing import phrase
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialise import fit_schema
@@ -48,5 +49,13 @@ def test_a_reply_is_a_question_or_has_its_class(tmp_path: Path) -> None:
         assert one.good + len(one.dropped) == 1
         assert (one.kept is None) == (one.good == 0)
         for lost in one.dropped:
-            assert lost.why.kind in {*CLASSES, "no_json", "not_schema", "no_question", "too_long", "empty", "cut"}
+            assert lost.why.kind in {
+                *get_args(Fault),
+                "no_json",
+                "not_schema",
+                "no_question",
+                "too_long",
+                "empty",
+                "cut",
+            }
         print(one)
