@@ -79,6 +79,11 @@ class Checked:
         """Whether anything certain and more than a note was found."""
         return any(counts_against(finding.kind) for finding in self.findings)
 
+    @property
+    def unusable(self) -> bool:
+        """Whether anything of severity `error` was found: the pair cannot be used as it is."""
+        return any(KINDS[finding.kind].severity == "error" for finding in self.findings)
+
 
 _RUN = "mend the SQL, or drop the pair"
 _CHANCE = "add a key that settles the order, or let the question and the grading allow any of the tied answers"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -117,6 +117,17 @@ def left_out(figures: dict[str, Any]) -> str:
     """How many of these rows were neither found sound nor faulty, in words; "" where there are none."""
     counts = [(figures["unread"], "read"), (figures["unchecked"], "checked")]
     return "".join(f"; {count:,} could not be {what}" for count, what in counts if count)
+
+
+def class_row(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """A class of findings, of a summary's `classes`, as a row of a table."""
+    return {
+        "pairs": figures["pairs"],
+        "severity": figures["severity"] + ("" if figures["certain"] else ", possible"),
+        "class": figures["kind"],
+        "what": figures["title"],
+        "first": figures["example"].split(": ", 1)[0],
+    }
 
 
 def _mutants(verified: Verified) -> dict[str, int] | None:

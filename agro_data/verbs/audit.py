@@ -19,7 +19,6 @@ from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
 from agro_data.verbs.options import A_PATH, as_json
-from agro_data.verbs.verify import class_row, with_errors
 
 REPORTS = (AUDIT_REPORT, "report.html")
 
@@ -88,7 +87,7 @@ def audit_command(
     tell(few_of_each(audit.verified.problems), "yellow")
     tell([f"{file}: written" for file in written], "dim")
     final = (audit.mended[n].checked if n in audit.mended else one for n, one in enumerate(audit.verified.checked))
-    errors = with_errors(final)
+    errors = sum(one.unusable for one in final)
     if errors:
         tell([f"{errors:,} pairs cannot be used as they are (severity error), and no repair follows"], "yellow")
     if errors or audit.verified.problems:
@@ -128,7 +127,7 @@ def _is_audit(report: Path) -> bool:
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from agro_data.pairs.report import left_out, said_of  # noqa: PLC0415 (half a second)
+    from agro_data.pairs.report import class_row, left_out, said_of  # noqa: PLC0415 (half a second)
 
     mended = figures["mended_by_class"]
     show_table(

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import VERSION_NAME
-from agro_data.databases.scratch import ScratchFolder
-from agro_data.errors import InWords
+from agro_data.config import ConfigError
 from agro_data.evaluation.load import files_of, load_pairs, only_database
 from agro_data.files import json_lines
-from agro_data.folders import kept_in
-from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
-from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, few_of_each, in_words, notes, say, screen, show_table, tell
-from agro_data.verbs.choosing import LATEST, chosen_version, whole
+from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
+from agro_data.verbs.drift import DriftOptions, check_drift, version_named
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import all_written, check_written
 
 if TYPE_CHECKING:
-    from agro_data.migration.drift import Drift
     from agro_data.pairs.verify import Verified
 
 
@@ -74,11 +66,21 @@ def verify_command(
       agro verify datasets/shop --databases shop.sqlite --fail-under 0.95
       agro verify latest --databases database --out datasets --output drift.jsonl
     """
-    version = _version(pairs)
+    version = version_named(pairs)
     if version is not None:
         if html is not None:
             raise ConfigError("--html is a page about pairs; of a version, --output writes every example and why")
-        _verify_version(version, databases, before, instances, out, output, fail_under, workers, as_json)
+        asked = DriftOptions(
+            databases=databases,
+            before=before,
+            instances=instances,
+            out=out,
+            output=output,
+            fail_under=fail_under,
+            workers=workers,
+            as_json=as_json,
+        )
+        check_drift(version, asked)
         return
     if before is not None or out is not None:
         option = "--before" if before is not None else "--out"
@@ -104,7 +106,7 @@ def verify_command(
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from agro_data.pairs.report import left_out, said_of  # noqa: PLC0415 (half a second)
+    from agro_data.pairs.report import class_row, left_out, said_of  # noqa: PLC0415 (half a second)
 
     show_table([class_row(one) for one in figures["classes"]])
     screen.print()
@@ -116,24 +118,8 @@ def _show(figures: dict[str, Any]) -> None:
         say(f"Certificates of {found['certified']:,} pairs: {found['killed']:,} of {to_kill:,} mutants are told apart.")
 
 
-def class_row(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """A class of findings as a row of a table."""
-    return {
-        "pairs": figures["pairs"],
-        "severity": figures["severity"] + ("" if figures["certain"] else ", possible"),
-        "class": figures["kind"],
-        "what": figures["title"],
-        "first": figures["example"].split(": ", 1)[0],
-    }
-
-
-def with_errors(checked: Iterable[Checked]) -> int:
-    """How many pairs cannot be used as they are."""
-    return sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in checked)
-
-
 def _end(found: Verified, fail_under: float | None, saved: bool) -> None:
-    errors = with_errors(found.checked)
+    errors = sum(one.unusable for one in found.checked)
     if errors:
         tell([f"{errors:,} of {len(found.checked):,} pairs cannot be used as they are (severity error)"], "yellow")
     short = fail_under is not None and found.sound < fail_under
@@ -141,90 +127,4 @@ def _end(found: Verified, fail_under: float | None, saved: bool) -> None:
         what = "rows" if found.unread else "pairs"
         tell([f"{found.sound:.4f} of the {what} are sound, asked for were {fail_under}"], "yellow")
     if errors or found.problems or short or not saved:
-        raise SystemExit(FAILED_SOME)
-
-
-# --- a version on databases that have changed ------------------------------------------------------------------------
-
-
-def _version(said: Path) -> Version | None:
-    """The version that is meant, None where it is pairs."""
-    if said.is_dir():
-        folder = said.resolve()  # `.` has no name
-        is_one = VERSION_NAME.fullmatch(folder.name) is not None and (folder / "manifest.json").is_file()
-        return open_corpus(folder) if is_one or list_versions(folder.parent, folder.name) else None
-    named = str(said) == LATEST or VERSION_NAME.fullmatch(str(said)) is not None
-    return chosen_version(str(said), Path("datasets")) if named and not said.exists() else None
-
-
-def _verify_version(
-    version: Version,
-    databases: Path,
-    before: Path | None,
-    instances: Path | None,
-    out: Path | None,
-    output: Path | None,
-    fail_under: float | None,
-    workers: int,
-    as_json: bool,
-) -> None:
-    from agro_data.migration.drift import verify_version  # noqa: PLC0415 (half a second)
-    from agro_data.migration.opening import open_migrated  # noqa: PLC0415
-    from agro_data.migration.report import lines, summary  # noqa: PLC0415
-
-    check_written({"--output": output}, [version.path], [databases, before, instances])
-    opened: Version | None = None
-    unopened = ""
-    with ScratchFolder("certified") as scratch, kept_in(cache_folder(RunConfig())) as (cache, unkept):
-        folder = instances or Path(scratch)
-        with whole(version), Bars(notes) as progress:
-            drift = verify_version(
-                version, databases, folder, before=before, cache=cache, workers=workers, progress=progress
-            )
-        if out is not None and drift.differs and drift.sound:
-            try:
-                opened = open_migrated(drift, out, databases, folder, cache)
-            except (OSError, InWords) as error:  # what was found is shown all the same
-                unopened = in_words(error)
-    figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
-    print_json(figures) if as_json else _show_drift(figures)
-    tell(unkept, "dim")
-    tell(drift.problems, "yellow")
-    saved = all_written([(output, lambda: json_lines(lines(drift)))])
-    if opened is not None:
-        tell([f"{opened.path}: written"], "dim")
-    elif unopened:
-        tell([f"no version is opened: {unopened}"], "yellow")
-    elif out is not None:
-        why = "every example is broken" if drift.differs else "databases and examples are as they were"
-        tell([f"no version is opened: {why}"], "dim")
-    _end_drift(drift, fail_under, saved and not unopened, output)
-
-
-def _show_drift(figures: dict[str, Any]) -> None:
-    show_table(
-        [
-            {"database": one["db_id"], "state": one["state"]} | {k: one[k] for k in ("kept", "repaired", "broken")}
-            for one in figures["databases"]
-        ]
-    )
-    for one in figures["databases"]:
-        for change in one["changes"]:
-            say(change["says"], first=f"{one['db_id']}: ", rest="  ")
-    screen.print()
-    show_table(figures["reasons"])
-    holding = f"{figures['kept'] + figures['repaired']:,} of {figures['examples']:,} examples hold"
-    say(f"{holding}: {figures['kept']:,} as they are, {figures['repaired']:,} repaired.")
-    say(f"{figures['broken']:,} are broken; {figures['other_answers']:,} of those that hold have another answer now.")
-
-
-def _end_drift(drift: Drift, fail_under: float | None, saved: bool, output: Path | None) -> None:
-    broken = drift.counts["broken"]
-    too_few = drift.sound < fail_under if fail_under is not None else broken > 0
-    if too_few and fail_under is not None:
-        tell([f"{drift.sound:.4f} of the examples hold, asked for were {fail_under}"], "yellow")
-    elif too_few:
-        why = f"{output or '--output FILE'} says why of each"
-        tell([f"{broken:,} of {len(drift.fates):,} examples are broken; {why}"], "yellow")
-    if too_few or not saved:
         raise SystemExit(FAILED_SOME)

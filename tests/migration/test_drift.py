@@ -36,7 +36,7 @@ from agro_data.publish.read import DERIVED, Version, latest, list_versions, open
 from agro_data.publish.version import Beside, write_version
 from agro_data.records import EXAMPLE, REJECTED
 from agro_data.rounds.next_round import shares_of
-from agro_data.verbs.verify import _version as chosen
+from agro_data.verbs.drift import version_named
 from agro_data.verify.replay import replay
 
 pytestmark = pytest.mark.ci
@@ -419,7 +419,7 @@ def test_a_version_is_meant_by_where_one_stands(tmp_path: Path, monkeypatch: pyt
     version = write_shop(tmp_path)
     for place in (version.path, version.path.parent):
         monkeypatch.chdir(place)
-        found = chosen(Path("."))
+        found = version_named(Path("."))
         assert found is not None
         assert found.path == version.path
 
