@@ -12,9 +12,9 @@ from agro_data.config import ConfigError
 from agro_data.databases.identity import database_identity
 from agro_data.databases.types import Database
 from agro_data.diversity.splits import SAME_DATABASE
-from agro_data.evaluation.evaluate import named_databases
 from agro_data.evaluation.load import load_questions
 from agro_data.evaluation.loaded import Pair
+from agro_data.evaluation.sources import named_databases
 from agro_data.hashing import stable_hash
 from agro_data.profiling.asked import Source, open_source
 from agro_data.profiling.serialise import Style, estimate_tokens

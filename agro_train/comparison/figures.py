@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agro_data.evaluation.evaluate import UNGRADABLE
+from agro_data.evaluation.grading import UNGRADABLE
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict
 from agro_train.comparison.scoring import Scored

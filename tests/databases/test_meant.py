@@ -12,8 +12,9 @@ import pytest
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
-from agro_data.evaluation.evaluate import evaluate, named_databases
+from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction
+from agro_data.evaluation.sources import named_databases
 from agro_data.pairs.verify import verify_pairs
 
 

@@ -20,11 +20,12 @@ import agro_data
 from agro_data.cli import data
 from agro_data.config import ConfigError
 from agro_data.databases.identity import is_own_name
-from agro_data.evaluation.evaluate import evaluate, named_databases
+from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.instances import given
 from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.report import render_report
 from agro_data.evaluation.scoring import TOGETHER, ves
+from agro_data.evaluation.sources import named_databases
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
