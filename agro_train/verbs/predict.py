@@ -89,9 +89,9 @@ class _Wanted:
         return How(
             self.models_root,
             self.cache,
-            prompt_format_named(self.style, self.budget),
-            Limits(self.turn_tokens, self.rollout_tokens),
-            decoding_named(self.decoding, self.samples, names=self.names, checks=self.check),
+            prompt_format=prompt_format_named(self.style, self.budget),
+            limits=Limits(self.turn_tokens, self.rollout_tokens),
+            decoding=decoding_named(self.decoding, self.samples, names=self.names, checks=self.check),
             engine=self.engine,
             dtype=self.dtype,
             batch=self.batch,
