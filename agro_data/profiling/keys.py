@@ -132,6 +132,7 @@ def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable,
         (words == short and named, 0.8, 0.65),  # "item id", of a key that is called "id" alone
         (_ends(words, full) and named, 0.85, 0.65),  # "first order item id"
         (words == parent.words, 0.75, 0.0),  # the singular, "order item": "order items" would count them
+        (words == target[:-1] and named, 0.75, 0.0),  # the same where the key says more: "item" of "item number"
         (_ends(words, target) and named and tuple(target) not in _GENERIC, 0.75, 0.0),  # "first", before the key's name
         (len(words) > 1 and words[1:] == parent.words, 0.65, 0.0),  # "first order item"
     )

@@ -14,6 +14,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.credentials import holds_credentials, unread
+from agro_data.profiling.denoting import NumberedRows, names_rows, numbered_rows
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
@@ -74,7 +75,12 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
                 problems.append(f"table {table.name!r}: cannot be read, left out: {error}")
         keys = _all_keys(connection, reads, declared + stated, proposals)
         problems = [*connection.problems, *problems]
-    profiles = tuple(_table_profile(reads[name], names[name], keys, semantics) for name in reads)
+    numbered = [
+        rows
+        for name, read in reads.items()
+        for rows in numbered_rows(name, names[name].words, read.statistics.values())
+    ]
+    profiles = tuple(_table_profile(read, names[name], keys, semantics, numbered) for name, read in reads.items())
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,
@@ -358,14 +364,21 @@ def _looked_up(
 # --- after reading -------------------------------------------------------------------------------------------------
 
 
-def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], semantics: Semantics) -> TableProfile:
+def _table_profile(
+    read: TableRead,
+    names: Names,
+    keys: Sequence[ForeignKey],
+    semantics: Semantics,
+    numbered: Sequence[NumberedRows],
+) -> TableProfile:
     table = read.info
     known = semantics.table(table.name)
     outgoing = [key for key in keys if key.table == table.name]
     primary = _primary_key(read, names, semantics)
     uniques = _unique_keys(read, semantics)
     columns = tuple(
-        _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
+        _column_profile(read, column.name, names, primary, uniques, outgoing, semantics, numbered)
+        for column in table.columns
     )
     sample = tuple(
         tuple(None if column.hidden else cell for column, cell in zip(columns, row, strict=True)) for row in read.sample
@@ -447,6 +460,7 @@ def _column_profile(
     uniques: Sequence[Group],
     outgoing: Sequence[ForeignKey],
     semantics: Semantics,
+    numbered: Sequence[NumberedRows],
 ) -> ColumnProfile:
     info = next(column for column in read.info.columns if column.name == name)
     statistics = read.statistics[name]
@@ -458,6 +472,7 @@ def _column_profile(
         refers=any(name in key.columns for key in outgoing),
         opaque=is_uuid(info.declared_type),
         called_as_table=words == names.words,
+        names_rows=names_rows(read.info.name, words, statistics, numbered),
     )
     column = ColumnProfile(
         name=name,

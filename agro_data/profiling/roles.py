@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agro_data.profiling.denoting import done_by_somebody, is_single
+from agro_data.profiling.people import PEOPLE
 from agro_data.profiling.profile import Role
 from agro_data.profiling.statistics import Statistics
-from agro_data.profiling.words import head_place, word_set
+from agro_data.profiling.words import head_place, is_participle, is_word, word_set
 
 _YES_NO = tuple(
     frozenset(pair)
@@ -19,7 +21,7 @@ _YEAR_KEYS = (["year", "id"], ["year", "key"])
 _ASKING = word_set("is has")
 _IDENTIFYING = word_set(
     "id ids code codes phone telephone mobile fax zip postcode postal ssn isbn issn iban sku ean upc vin uuid guid key "
-    "email mail url uri website password login hash token index serial barcode ip icao iata imdb cik extension"
+    "email mail url uri website password login hash token index serial barcode ip icao iata imdb cik extension sk"
 )
 _NUMBERING = word_set(
     "number order rank ranking position sequence round place line lap stop grid seed major advisor manager supervisor "
@@ -27,7 +29,8 @@ _NUMBERING = word_set(
 )
 _GROUPING = word_set(
     "type class category group level grade season status quarter month weekday day week gender sex floor gate platform "
-    "cylinder cylinders star stars tier division semester term version decade priority zone timezone"
+    "cylinder cylinders star stars tier division semester term version decade priority zone timezone kind flag mode "
+    "stage phase"
 )
 _NAMING = word_set("name title label")
 _CLASSIFYING = word_set(
@@ -38,12 +41,16 @@ _QUANTITY = word_set(
     "amount price cost salary total count quantity balance age weight height length width capacity population score "
     "points rating revenue budget profit sales area distance duration speed temperature percentage percent share rate "
     "votes attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude "
-    "altitude elevation units"
+    "altitude elevation units credit stock dose occupancy fee tax discount average maximum minimum"
 )
+_COUNTED = word_set("bed bedroom bath bathroom room garage door floor pet goal") | PEOPLE  # in the singular, too
+_CLASSES = _CLASSIFYING - {"result", "position"}  # also where they are numbers: a state of 3
 _PARTS = {"hour": 24, "minute": 60, "second": 60, "day": 366, "weekday": 7, "week": 53, "month": 12, "quarter": 4}
 _TURNED = word_set("direction bearing angle heading azimuth")  # degrees: north is the mean of 350 and 10, not 180
 _CLOCK = word_set("time hhmm clock")
 _FEW = 60  # values at most of what groups or grades
+_CODES, _CODED = 10, 10  # the most codes that are numbers one after another, and the rows that each has on average
+_RUNNING = 20  # rows that no quantity numbers one after another
 _HOURS = 600  # the least that the latest of a day's times is written as: 10:00
 _FILE = re.compile(
     r"(?:https?|ftp|file)://\S+|.*\.(?:bmp|gif|jpe?g|png|svg|webp|tiff?|ico|pdf|docx?|xlsx?|pptx?|mp[34]|wav|mov|avi|zip)",
@@ -81,6 +88,7 @@ class Place:
     refers: bool = False  # the child side of a foreign key
     opaque: bool = False  # of a type whose values mean nothing: UUID
     called_as_table: bool = False  # a number "flight" of a flight
+    names_rows: bool = False  # numbers that rows of another table have, called as these are: an "employee" of 12
 
 
 def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
@@ -129,11 +137,38 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
         return "category" if _repeats(statistics, 60) else "identifier"
     if place.called_as_table and statistics.integral and last not in _QUANTITY and statistics.distinct > _FEW:
         return "identifier"
-    if last in _GROUPING and statistics.integral and _repeats(statistics, 40):
+    if last in _GROUPING | _CLASSES and statistics.integral and _repeats(statistics, 40):
         return "category"
-    if place.part_of_key and not quantity:
+    if not quantity and (place.part_of_key or _names_row(words, statistics, place)):
         return "identifier"
+    if not quantity and _is_code(words, last, statistics):
+        return "category"
     return "identifier" if _is_moment(words, last, statistics) or _is_clock(last, statistics) else "measure"
+
+
+def _names_row(words: list[str], statistics: Statistics, place: Place) -> bool:
+    """Whether whole numbers stand for rows or persons, or number the rows of their own table one after another."""
+    if not statistics.integral:
+        return False
+    return place.names_rows or done_by_somebody(words) or (statistics.unique and _runs(statistics, _RUNNING))
+
+
+def _is_code(words: list[str], last: str, statistics: Statistics) -> bool:
+    """Whether a few numbers one after another, which many rows share, stand for kinds: a "role" of 0, 1 or 2.
+
+    What there are several of is said in the plural, or is done ("injured"): that is a quantity however small.
+    """
+    several = not is_single(last) or is_participle(last) or not is_word(last) or last in _COUNTED or unit_of(words)
+    few = 2 <= statistics.distinct <= _CODES and statistics.filled >= _CODED * statistics.distinct
+    return few and not several and _runs(statistics, 2)
+
+
+def _runs(statistics: Statistics, least: int) -> bool:
+    """Whether there are `least` numbers or more, whole, one after another, from 0 or 1."""
+    low, high = statistics.minimum, statistics.maximum
+    if not statistics.integral or not isinstance(low, int | float) or not isinstance(high, int | float):
+        return False
+    return statistics.distinct >= least and low in (0, 1) and high - low + 1 == statistics.distinct
 
 
 def _is_count(words: list[str], last: str) -> bool:

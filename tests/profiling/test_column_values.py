@@ -136,6 +136,28 @@ def test_only_iso_dates_have_quantiles() -> None:
         ("uptime since start", [1_000, 86_400], "measure"),
         ("phone", [1_672_531_200, 1_699_999_999], "identifier"),
         ("lap time", [61.5, 62.25], "measure"),
+        ("approved by", [5, 2, 6, 5], "identifier"),
+        ("assigned to", [5.0, 2.0, None, 5.0], "identifier"),
+        ("reports to", [5, 2, 6, 5], "identifier"),
+        ("increased by", [5, 2, 6, 5], "measure"),
+        ("role", [0, 1, 2, 1] * 20, "category"),
+        ("action flag", [3, 1, 2, 3] * 20, "category"),
+        ("state", [10, 20, 90] * 20, "category"),
+        ("visibility", [0, 1, 2] * 20, "category"),
+        ("visibility", [0, 3, 20] * 20, "measure"),  # in km
+        ("children", [0, 1, 2, 3] * 20, "measure"),
+        ("number of children", [0, 1, 2, 3] * 20, "measure"),
+        ("bedroom", [1, 2, 3] * 20, "measure"),
+        ("bedrooms", [1, 2, 3] * 20, "measure"),
+        ("rating", [1, 2, 3, 4, 5] * 20, "measure"),
+        ("injured", [0, 1, 2] * 20, "measure"),
+        ("guest", [1, 2, 3] * 20, "measure"),
+        ("anzahl", [0, 1, 2, 3] * 20, "measure"),
+        ("protocol", [1, 2, 3], "measure"),
+        ("running number", [1, 2, 1, 2, 3], "identifier"),
+        ("laufend", [*range(1, 41)], "identifier"),
+        ("laufend", [*range(1, 40), 60], "measure"),
+        ("score", [*range(1, 41)], "measure"),
         ("birth date", [1990, 1991, 1995], "year"),
         ("stuff", [1, "a"], "other"),
         ("photo", [b"\x00\x01"], "other"),
@@ -158,6 +180,8 @@ def test_keys_are_identifiers_whatever_they_are_called() -> None:
     assert role_of(["weight"], values, Place(sole_key=True)) == "identifier"
     assert role_of(["weight"], values, Place(refers=True)) == "identifier"
     assert role_of(["discount"], values, Place(opaque=True)) == "identifier"
+    assert role_of(["employee"], values, Place(names_rows=True)) == "identifier"
+    assert role_of(["score"], values, Place(names_rows=True)) == "measure"
     assert role_of(["weight"], values, Place()) == "measure"
 
 

@@ -184,6 +184,34 @@ def test_numbers_that_are_no_quantities(tmp_path: Path) -> None:
     assert columns[0].phrase == "flight number"
 
 
+def test_numbers_that_stand_for_rows_of_another_table(tmp_path: Path) -> None:
+    """An employee and a trainer are numbers that such rows have. Several employees are a quantity."""
+    database = csv_database(
+        tmp_path / "firm",
+        employee_list=" ".join(["emp_no,title", *(f"{n},Title{n % 7}" for n in range(1, 91))]),
+        products=" ".join(["nr,label", *(f"{n},Thing{n}" for n in range(100, 190))]),
+        leave=" ".join(["emp,trainer,product,budget", *(f"{n % 83 + 1},{n % 50 + 2},{n % 50},7" for n in range(200))]),
+        site=" ".join(["town,employees,trainee", *(f"Town{n},{n * 7 % 80 + 1},{n * 5 % 999}" for n in range(60))]),
+    )
+    profile = profile_database(database)
+    roles = {(t.name, c.name): c.role for t in profile.tables for c in t.columns}
+    assert (roles["leave", "emp"], roles["leave", "trainer"]) == ("identifier", "identifier")
+    assert roles["leave", "product"] == "measure"  # no product has such a number
+    assert (roles["site", "employees"], roles["site", "trainee"]) == ("measure", "measure")
+
+
+def test_a_key_of_more_words_is_referred_to_by_fewer(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE "Employee List" ("Emp No" INTEGER PRIMARY KEY, title TEXT);
+    CREATE TABLE "Leave" (emp INTEGER, days REAL);
+    INSERT INTO "Employee List" VALUES (1, 'a'), (2, 'b'), (3, 'c');
+    INSERT INTO "Leave" VALUES (3, 1.5), (1, 2), (3, 4);
+    """
+    profile = profile_database(sqlite_database(tmp_path / "firm.sqlite", script))
+    found = [(key.table, key.columns, key.ref_table, key.ref_columns) for key in profile.foreign_keys]
+    assert found == [("Leave", ("emp",), "Employee List", ("Emp No",))]
+
+
 def test_what_is_called_as_its_table_or_in_two_words(tmp_path: Path) -> None:
     """Whether there are differences is no sum of them; and a year that is a key of nothing is a year."""
     rows = [f"{n % 2},{1990 + n % 30},{n * 100},Road{n}" for n in range(60)]
