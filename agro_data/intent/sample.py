@@ -11,6 +11,7 @@ from random import Random
 from agro_data.intent.atlas import Atlas, has_blanks, is_kept_of_row
 from agro_data.intent.choose import fixed, repeats
 from agro_data.intent.filters import conditions
+from agro_data.intent.one_unit import in_one_unit
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.rename import rename_sources
@@ -84,7 +85,8 @@ def sample_intents(
         shape = _shape_for(atlas, target, chosen, rng) if target else rng.choices(shapes, weights)[0]
         draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
-            shape, draft = "list", plain_list(Scene(atlas, chosen, rng, target))
+            scene = Scene(atlas, chosen, rng, target)
+            shape, draft = "list", in_one_unit(scene, plain_list(scene))
         if target:
             # Asked for even when nothing came of it, so that one hopeless column does not hold the floor.
             uses[target] += 1
@@ -115,7 +117,8 @@ def _draft(
 ) -> Draft | None:
     """A new draft of `shape`, or None: tried a few times, so that what is easy to make does not crowd out the rest."""
     for _ in range(TRIES):
-        draft = GENERATORS[shape](Scene(atlas, prior, rng, target))
+        scene = Scene(atlas, prior, rng, target)
+        draft = in_one_unit(scene, GENERATORS[shape](scene))
         if draft is not None and identity(draft.query) not in seen:
             return draft
     return None

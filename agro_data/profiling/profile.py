@@ -50,6 +50,7 @@ class ColumnProfile:
     named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
+    unit_column: str = ""  # the column of its table that says its unit, where there are several: a currency
     hidden: bool = False  # a name alone: never asked for, and none of its values is here (`credentials`)
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
     formula: str = ""  # by which it follows from other columns of its row

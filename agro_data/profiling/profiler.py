@@ -27,6 +27,7 @@ from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.trees import is_tree
+from agro_data.profiling.unit_columns import with_units
 
 SAMPLE_ROWS = 300
 SEED = 0  # of the rows that are sampled
@@ -383,6 +384,7 @@ def _table_profile(
     sample = tuple(
         tuple(None if column.hidden else cell for column, cell in zip(columns, row, strict=True)) for row in read.sample
     )
+    columns = with_units(columns)
     columns = _called(columns, names, frozenset(key.columns[0] for key in outgoing if len(key.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
     return TableProfile(

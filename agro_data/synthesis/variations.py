@@ -22,6 +22,7 @@ from random import Random
 from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas, is_number, sayable
 from agro_data.intent.choose import adds_up
+from agro_data.intent.one_unit import in_one_unit, mixes_units
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior
 from agro_data.intent.rename import transform
@@ -81,7 +82,9 @@ def vary(intent: Intent, kind: Kind, atlas: Atlas, rng: Random, prior: Prior) ->
     for tree, rendering in _MAKERS[kind](intent, atlas, rng):
         query = canonical(tree)
         frame = frame_of(query, atlas)
-        if isinstance(frame, str):
+        if isinstance(frame, str) or (
+            mixes_units(query, atlas.profile) and not mixes_units(intent.query, atlas.profile)
+        ):
             continue
         made = intent_of(query, frame, atlas, rng.getrandbits(32), rendering)
         if (made.query, made.rendering) not in seen:
@@ -263,7 +266,8 @@ def _advanced(intent: Intent, atlas: Atlas, rng: Random, prior: Prior) -> Iterat
     for shape in rng.sample(ADVANCED, len(ADVANCED)):
         for _ in range(TRIES):
             target = rng.choice(targets) if targets else None
-            draft = GENERATORS[shape](Scene(atlas, prior, rng, target))
+            scene = Scene(atlas, prior, rng, target)
+            draft = in_one_unit(scene, GENERATORS[shape](scene))
             if draft is None:
                 continue
             query = canonical(draft.query)

@@ -1,0 +1,108 @@
+"""Which column of a row says in what unit another is: euros and dollars are neither added nor compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.words import is_word, word_set
+
+# ISO 4217.
+_CURRENCIES = word_set(
+    "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF "
+    "CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD "
+    "HKD HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD "
+    "LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP "
+    "PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND "
+    "TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWL DEM FRF ITL ESP "
+    "NLG ATS"
+)
+_UNITS = word_set(
+    "kg g mg µg ug t lb lbs oz l ml cl hl m cm mm km ft yd m2 m3 sqm sqft pc pcs piece pieces st stk stck ea each "
+    "kar mol mmol mmol/l mg/dl g/l g/dl iu iu/l u/l ppm bpm mmhg °c °f c f % h hr min s kwh mwh wh w"
+)
+_MONEY = word_set(
+    "price amount total subtotal cost costs net gross tax taxes vat fee fees revenue salary wage budget balance "
+    "payment value discount charge charges rate income expense expenses paid premium margin profit debit credit fare "
+    "bid deposit refund rent turnover worth spent pay bonus commission loan principal earnings donation"
+)
+_COUNTED = word_set("count number quantity qty units items hours days minutes percent percentage pct share ratio")
+_MEASURED = (["uom"], ["unit", "of", "measure"], ["unit", "of", "measurement"], ["measurement", "unit"], ["unit"])
+
+
+def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
+    """The columns of a table, quantities with the column that says their unit where there is more than one unit.
+
+    A currency is that of what is called as money is, a unit of measure that of what it stands behind. A name before the
+    unit's own says of what it is: `price_currency`. If nothing else tells, it is that of the only quantity.
+    """
+    units = {c.name: sort for c in columns if (sort := _sort_of(c))}
+    found: dict[str, str] = {}
+    behind = {c.name for before, c in pairwise(columns) if before.role == "measure"}
+    for name in sorted(units, key=lambda name: (not _owner(name), name not in behind)):  # the surest first
+        for measure in _measured_in(columns, name, units[name], found):
+            found[measure.name] = name
+    by_name = {c.name: c for c in columns}
+    several = {measure: name for measure, name in found.items() if by_name[name].distinct > 1}
+    return tuple(replace(c, unit_column=several[c.name]) if c.name in several else c for c in columns)
+
+
+def _sort_of(column: ColumnProfile) -> str:
+    """ "currency" or "measure" of a column that says units, by its values or its name; else ""."""
+    if column.kind != "text" or not column.common or column.role not in ("category", "text", "identifier"):
+        return ""
+    values = {value.strip() for value, _ in column.common if isinstance(value, str) and value.strip()}
+    words = _words(column.name)
+    whole = column.distinct == len(column.common) and bool(values)
+    if (whole and values <= _CURRENCIES) or "currency" in words[-2:]:
+        return "currency"
+    known = {value.lower() for value in values} & _UNITS
+    named = any(words[-len(name) :] == name for name in _MEASURED)
+    letters = all(len(value) == 1 for value in known)  # "m" and "f" are sexes, "s", "m" and "l" sizes
+    return "measure" if known and (named or (whole and len(known) == len(values) and not letters)) else ""
+
+
+def _measured_in(
+    columns: Sequence[ColumnProfile], unit: str, sort: str, found: dict[str, str]
+) -> Sequence[ColumnProfile]:
+    """The quantities whose unit the column `unit` says, none of them in `found`."""
+    free = [c for c in columns if c.role == "measure" and c.name not in found]
+    fit = [c for c in free if (_may_be_money(c) if sort == "currency" else not _is_money(c))]
+    owner = _owner(unit)
+    owned = [c for c in fit if owner and _words(c.name)[: len(owner)] == owner]
+    if owned:
+        return owned
+    money = [c for c in fit if _is_money(c)]
+    if money:
+        return money
+    place = [c.name for c in columns].index(unit)
+    before: list[ColumnProfile] = []
+    for column in reversed(columns[:place]):
+        if column not in fit:
+            break
+        before.append(column)
+    return before or (fit if len(fit) == 1 else [])
+
+
+def _is_money(column: ColumnProfile) -> bool:
+    words = _words(f"{column.name} {column.phrase}")
+    return not _MONEY.isdisjoint(words) and _COUNTED.isdisjoint(words)
+
+
+def _may_be_money(column: ColumnProfile) -> bool:
+    """Whether a name says money, or nothing that we understand: a country's currency is not that of its population."""
+    return _is_money(column) or not any(len(word) > 2 and is_word(word) for word in _words(column.name))
+
+
+def _owner(unit: str) -> list[str]:
+    """What a name says that a unit is of: "price" of "price currency"."""
+    words = _words(unit)
+    end = next((place for place, word in enumerate(words) if word in ("currency", "unit", "uom", "measurement")), 0)
+    return words[:end]
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())

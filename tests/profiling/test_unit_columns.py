@@ -1,0 +1,59 @@
+"""Which quantities of a table are in the unit that another column says."""
+
+from __future__ import annotations
+
+import pytest
+
+from agro_data.databases.types import Cell
+from agro_data.profiling.profile import ColumnProfile, Kind, Role
+from agro_data.profiling.unit_columns import with_units
+
+_MONEYS = ("EUR", "USD", "JPY")
+
+
+def _measure(name: str, kind: Kind = "real") -> ColumnProfile:
+    return ColumnProfile(name, "", kind, "measure", name.replace("_", " "), distinct=40)
+
+
+def _texts(name: str, values: tuple[Cell, ...], role: Role = "category") -> ColumnProfile:
+    common = tuple((value, 9) for value in values)
+    return ColumnProfile(name, "TEXT", "text", role, name, distinct=len(values), common=common)
+
+
+@pytest.mark.parametrize(
+    ("columns", "units"),
+    [
+        ([_measure("total"), _measure("stock"), _texts("currency", _MONEYS)], {"total": "currency"}),
+        ([_measure("NETPR"), _measure("NETWR"), _texts("WAERK", _MONEYS)], {"NETPR": "WAERK", "NETWR": "WAERK"}),
+        ([_texts("WAERK", _MONEYS), _measure("NETWR")], {"NETWR": "WAERK"}),
+        ([_measure("total"), _texts("currency", ("EUR",))], {}),
+        ([_measure("total_count"), _measure("age"), _texts("currency", _MONEYS)], {}),
+        ([_measure("population"), _texts("currency", ("euro", "krone"))], {}),
+        (
+            [_measure("price_cents"), _measure("cost"), _texts("price_currency", _MONEYS)],
+            {"price_cents": "price_currency"},
+        ),
+        (
+            [
+                _measure("price"),
+                _texts("price_currency", _MONEYS),
+                _measure("fee"),
+                _texts("currency", ("US dollar", "euro")),
+            ],
+            {"price": "price_currency", "fee": "currency"},
+        ),
+        ([_texts("MEINS", ("KG", "ST")), _measure("BRGEW"), _texts("GEWEI", ("KG",))], {}),
+        ([_measure("result"), _texts("unit", ("mg/dL", "odd"))], {"result": "unit"}),
+        ([_texts("uom", ("m", "l")), _measure("qty")], {"qty": "uom"}),
+        ([_measure("price"), _measure("weight"), _texts("weight_unit", ("g", "kg"))], {"weight": "weight_unit"}),
+        ([_measure("age"), _texts("sex", ("M", "F"))], {}),
+        ([_measure("price"), _texts("size", ("S", "M", "L"))], {}),
+        ([_measure("rent"), _texts("unit", ("12 B", "7 A"))], {}),
+        ([_measure("salary"), _texts("unit", ("Finance", "Sales"))], {}),
+        ([_measure("fare"), _texts("airport", ("MAD", "ZRH"))], {}),
+    ],
+)
+def test_units_are_those_of_the_quantities_that_they_stand_with(
+    columns: list[ColumnProfile], units: dict[str, str]
+) -> None:
+    assert {c.name: c.unit_column for c in with_units(columns) if c.unit_column} == units
