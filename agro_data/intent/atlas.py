@@ -18,6 +18,7 @@ _WRITTEN = re.compile(r"\b(?:updated?|modified|modification|inserted|loaded|inge
 _PROSE = frozenset(
     ("comment", "comments", "description", "descriptions", "details", "note", "notes", "remark", "remarks")
 )
+_SHOWN = 3  # sample rows that a value has on average where it is seen what goes with it
 FEW = 60  # a text column of at most this many values can group rows
 Row = dict[str, Cell]
 
@@ -58,6 +59,7 @@ class Atlas:
         self.references = {(e.child, c) for e in self.edges for c in e.child_columns}
         self._ways: dict[str, frozenset[Edge]] = {}
         self._rows: dict[str, tuple[Row, ...]] = {}
+        self._alike: dict[tuple[str, str, str], bool] = {}
         self._index: dict[tuple[str, tuple[str, ...]], dict[tuple[Cell, ...], list[Row]]] = {}
 
     def _edge(self, key: ForeignKey) -> Edge | None:
@@ -217,6 +219,20 @@ class Atlas:
             names = [c.name for c in own.columns]
             self._rows[table] = tuple(dict(zip(names, row, strict=True)) for row in own.sample_rows)
         return self._rows[table]
+
+    def says_the_same(self, table: str, one: str, other: str) -> bool:
+        """Whether two columns part rows in the same way, as far as the sample shows: a month and its name.
+
+        Each value of either goes with one of the other, and has several rows to show it by.
+        """
+        name = (table, min(one, other), max(one, other))
+        if name not in self._alike:
+            pairs = [(row[one], row[other]) for row in self.rows(table)]
+            whole = [pair for pair in pairs if None not in pair]
+            sides = {a for a, _ in whole}, {b for _, b in whole}
+            kinds = len(set(whole))
+            self._alike[name] = 1 < kinds <= len(whole) / _SHOWN and all(len(side) == kinds for side in sides)
+        return self._alike[name]
 
     def matching(self, table: str, columns: tuple[str, ...], values: tuple[Cell, ...]) -> list[Row]:
         """Sample rows of `table` whose `columns` hold `values`."""

@@ -48,7 +48,7 @@ def conditions(
         if len(found) == count or not pool:
             break
         column = frame.scene.pick([c for c, _ in pool], [w for _, w in pool])
-        pool = [(c, w) for c, w in pool if c != column]
+        pool = [(c, w) for c, w in pool if c != column and not says_again(frame, c, column)]
         predicate = condition(frame, column)
         if predicate is None:
             continue
@@ -74,7 +74,11 @@ def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bo
         table = frame.table(alias)
         for profile in frame.atlas.columns(table.name):
             column = Column(alias, profile.name)
-            if column in left_out or (profile.distinct < 2 and profile.null_share == 0):
+            if (
+                column in left_out
+                or any(says_again(frame, column, other) for other in taken)
+                or (profile.distinct < 2 and profile.null_share == 0)
+            ):
                 continue
             target = scene.target == (table.name, profile.name)
             if (broad and _singles_out(table, profile)) or (is_kept_of_row(profile) and not target):
@@ -86,6 +90,12 @@ def _askable(frame: Frame, aliases: Sequence[str], taken: Set[Column], broad: bo
                 weight *= 50
             pool.append((column, weight))
     return pool
+
+
+def says_again(frame: Frame, column: Column, other: Column) -> bool:
+    """Whether a column would say again what another does, of the same row."""
+    alike = column.source == other.source and column != other
+    return alike and frame.atlas.says_the_same(frame.table(column.source).name, column.name, other.name)
 
 
 def short_between(value: float, low: float, high: float) -> float:

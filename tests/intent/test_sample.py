@@ -319,6 +319,45 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
         assert bool(across) == compared
 
 
+def test_tables_that_hold_one_value_are_not_set_against_each_other() -> None:
+    client = column("client", "text", "category", "client", distinct=1, common=(("100", 40),))
+    kinds = (replace(_MAKER, name=f"kind_{n}", phrase=f"kind {n}", distinct=3) for n in range(2))
+    tables = tuple(table(name, client, kind, label="") for name, kind in zip(("order", "plant"), kinds, strict=True))
+    profile = DatabaseProfile("shop", "sqlite", "0" * 64, tables)
+    found = [i.query for i in _drawn(profile, "set_operation", count=40)]
+    assert not any("client" in str(q) for q in found)
+
+
+def test_percentages_are_not_added() -> None:
+    columns = [column(f"{of}_pct", "real", "measure", f"{of} percentage", unit="%") for of in ("discount", "margin")]
+    costs = [column(f"{of}_cost", "real", "measure", f"{of} cost") for of in ("first", "second")]
+    named = column("name", "text", "text", "name", distinct=40)
+    profile = _planes(named, *(replace(c, distinct=20) for c in (*columns, *costs)))
+    sql = [render_sql(intent, profile) for intent in _drawn(profile, "arithmetic")]
+    assert any("discount_pct - margin_pct" in text for text in sql)
+    assert not any("discount_pct + margin_pct" in text for text in sql)
+    assert any("first_cost + second_cost" in text for text in sql)
+
+
+def test_what_says_the_same_is_not_asked_twice() -> None:
+    """The number and the name of a month; a season has several months."""
+    rows = tuple((n, n % 12 + 1, f"{n % 12}. month", n % 12 // 3, n * 7 % 40) for n in range(240))
+    parts = [("month", "integer", 12), ("month_name", "text", 12), ("season", "integer", 4), ("week", "integer", 40)]
+    columns = [
+        column(name, kind, "category", name, distinct=n, common=tuple(Counter(r[at] for r in rows).items()))
+        for at, (name, kind, n) in enumerate(parts, 1)
+    ]
+    day = replace(table("day", *columns), rows=240, sample_rows=rows, label_columns=())
+    profile = DatabaseProfile("calendar", "sqlite", "0" * 64, (day,))
+    atlas = Atlas(profile)
+    assert atlas.says_the_same("day", "month", "month_name")
+    assert not atlas.says_the_same("day", "season", "month")
+    asked = [touched(i.query) for i in _drawn(profile, "count", "group", "share", count=300)]
+    both = {("day", "month"), ("day", "month_name")}
+    assert any(("day", "season") in pair and len(pair) > 1 for pair in asked)
+    assert not any(both <= pair for pair in asked)
+
+
 def test_names_of_two_kinds_are_not_set_against_each_other_for_a_few_that_are_equal() -> None:
     """A move and an ability may be called the same; of versions and their groups many are."""
 

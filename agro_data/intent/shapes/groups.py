@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import has_gaps, is_number
 from agro_data.intent.choose import adds_up, details, outputs, summary
-from agro_data.intent.filters import conditions
+from agro_data.intent.filters import conditions, says_again
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
     Aggregate,
@@ -173,9 +173,10 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
         return Aggregate("count", Column(group.rows, key[0]))
     if not steady and scene.chance(0.08):
         kinds = scene.atlas.categories(group.table.name)
-        several = [c for c in kinds if c.role != "boolean" and Column(group.rows, c.name) not in used]
+        other = [Column(group.rows, c.name) for c in kinds if c.role != "boolean"]
+        several = [c for c in other if c not in used and not any(says_again(frame, c, key) for key in used)]
         if several:
-            return Aggregate("count", Column(group.rows, scene.pick(several).name), distinct=True)
+            return Aggregate("count", scene.pick(several), distinct=True)
     return Aggregate("count")
 
 

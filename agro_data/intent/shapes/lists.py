@@ -16,7 +16,7 @@ from agro_data.intent.choose import (
     repeats,
     summary,
 )
-from agro_data.intent.filters import by_name, conditions
+from agro_data.intent.filters import by_name, conditions, says_again
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Aggregate, Column, Expression, IsNull, OrderKey, Predicate, conjunction, walk
 from agro_data.profiling.profile import TableProfile
@@ -172,8 +172,9 @@ def count(scene: Scene) -> Draft | None:
         column = scene.column(table.name, several)
         # The different parents of rows of one parent are that one.
         taken = fixed(where) | frame.keys_up
-        if column is not None and Column(frame.root, column.name) not in taken:
-            what = Aggregate("count", Column(frame.root, column.name), distinct=True)
+        key = Column(frame.root, column.name) if column is not None else None
+        if key is not None and key not in taken and not any(says_again(frame, key, other) for other in taken):
+            what = Aggregate("count", key, distinct=True)
     return Draft(frame.query(select=outputs([what]), where=where))
 
 

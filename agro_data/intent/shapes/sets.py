@@ -209,7 +209,7 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
                 b = other.by_name.get(a.name)
                 if b is None or not b.has_values or a.role not in ("category", "text") or b.role != a.role:
                     continue
-                if has_gaps(one, a) or has_gaps(other, b):
+                if has_gaps(one, a) or has_gaps(other, b) or min(a.distinct, b.distinct) < 2:
                     continue
                 if a.kind != b.kind or a.name.lower() in ("name", "description", "type", "status", "title"):
                     continue
