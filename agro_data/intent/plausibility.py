@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agro_data.intent.kept_counts import counts_what_is_kept
 from agro_data.intent.one_unit import mixes_units
 from agro_data.intent.tree import (
     And,
@@ -43,7 +44,8 @@ _TESTS = Comparison | Between | Like | InList | IsNull | InQuery | Exists
 
 
 def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float:
-    """Product of these factors, rounded to 4 digits; 0 where amounts of several units are set against each other.
+    """Product of these factors, rounded to 4 digits; 0 where amounts of several units are set against each other, or
+    children are counted whose number their parents keep.
 
     Columns shown: codes, long texts, flags and untyped columns are asked for less, and less again when alone; a column
     that a condition holds to one value, or to one parent, counts 0.4; a key beside the column that it refers to 0.1;
@@ -54,7 +56,7 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     0.7; a list in order of a column that it does not show 0.85. Bounds that include their value and negated lists 0.9.
     A subject that links or codes others by `_SUBJECT`, one nobody named rows of 0.85. The best of each group 0.75.
     """
-    if mixes_units(query, profile):
+    if mixes_units(query, profile) or counts_what_is_kept(query, profile):
         return 0.0
     nodes = list(walk(query))
     queries = [n for n in nodes if isinstance(n, Query)]

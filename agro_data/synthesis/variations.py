@@ -22,7 +22,7 @@ from random import Random
 from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas, is_number, sayable
 from agro_data.intent.choose import adds_up
-from agro_data.intent.one_unit import in_one_unit, mixes_units
+from agro_data.intent.one_unit import in_one_unit
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior
 from agro_data.intent.rename import transform
@@ -82,11 +82,11 @@ def vary(intent: Intent, kind: Kind, atlas: Atlas, rng: Random, prior: Prior) ->
     for tree, rendering in _MAKERS[kind](intent, atlas, rng):
         query = canonical(tree)
         frame = frame_of(query, atlas)
-        if isinstance(frame, str) or (
-            mixes_units(query, atlas.profile) and not mixes_units(intent.query, atlas.profile)
-        ):
+        if isinstance(frame, str):
             continue
         made = intent_of(query, frame, atlas, rng.getrandbits(32), rendering)
+        if made.plausibility == 0 < intent.plausibility:
+            continue  # nobody asks it
         if (made.query, made.rendering) not in seen:
             seen.add((made.query, made.rendering))
             yield made

@@ -1,0 +1,47 @@
+"""Counts that a parent keeps of its children: the taggings of a tag are counted, or its `taggings_count` is meant."""
+
+from __future__ import annotations
+
+from agro_data.intent.tree import Aggregate, Column, Comparison, Query, SetOperation, conjuncts, walk
+from agro_data.profiling.profile import DatabaseProfile, TableProfile
+
+
+def counts_what_is_kept(query: Query | SetOperation, profile: DatabaseProfile) -> bool:
+    """Whether `query` counts the children of each parent, or of one, where parents keep a number of them.
+
+    The two differ wherever rows were deleted, or not yet written, and a question does not say which is meant. Children
+    that meet a condition are counted by nobody else.
+    """
+    return any(_counts_kept(body, profile) for body in walk(query) if isinstance(body, Query))
+
+
+def _counts_kept(body: Query, profile: DatabaseProfile) -> bool:
+    tables = {s.alias: profile.by_name[s.table] for s in body.sources if s.table in profile.by_name}
+    figures = (tuple(o.expression for o in body.select), body.having, body.order_by)
+    if not any(isinstance(n, Aggregate) and n.function == "count" and not n.distinct for n in walk(figures)):
+        return False
+    for join in body.joins:
+        child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
+        if join.direction not in ("up", "down") or not {child, parent} <= tables.keys():
+            continue
+        tested = {c.source for c in walk(body.where) if isinstance(c, Column)}
+        if child not in tested and len(body.joins) == 1 and _keeps_count(tables[parent], tables[child]):
+            of_each = any(_tells(key, parent, tables[parent]) for key in body.group_by)
+            equal = [p.left for p in conjuncts(body.where) if isinstance(p, Comparison) and p.operator == "="]
+            if of_each or (not body.group_by and any(_tells(left, parent, tables[parent]) for left in equal)):
+                return True
+    return False
+
+
+def _tells(node: object, alias: str, table: TableProfile) -> bool:
+    """Whether a column tells one row of its table from another, or names it."""
+    if not isinstance(node, Column) or node.source != alias:
+        return False
+    return node.name in (*table.primary_key, *table.label_columns) or table.column(node.name).unique
+
+
+def _keeps_count(parent: TableProfile, child: TableProfile) -> bool:
+    """Whether a column of `parent` says how many of `child` a row has: "taggings count", "number of taggings"."""
+    one, many = child.singular.lower(), child.plural.lower()
+    named = {f"{one} count", f"{many} count", f"count of {many}", f"number of {many}", f"total {many}", many}
+    return any(c.kind in ("integer", "real") and c.phrase.lower() in named for c in parent.columns)
