@@ -241,7 +241,7 @@ def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     first, second = {**usual, **_flat(before)}, {**usual, **_flat(now)}
     names = sorted(name for name in {**first, **second} if first.get(name) != second.get(name))
     said = [f"{name} was {first.get(name)}, is {second.get(name)}" for name in names if name != "weights"]
-    return ", ".join(said or ["other weights"])
+    return ", ".join(said or ["other weights, tokenizer, chat template or configuration"])
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -18,8 +18,8 @@ Unit = Literal["tokens", "estimated tokens"]
 
 @dataclass(frozen=True)
 class Agent:
-    """`weights` tells its weights from others, `dtype` how they are held; `trained_on` are content hashes of databases;
-    `unit` is of its cost."""
+    """`weights` tells its weights, and how they are read, from others; `dtype` is how they are held; `trained_on` are
+    content hashes of databases; `unit` is of its cost."""
 
     name: str
     sampler: Sampler

@@ -11,7 +11,7 @@ from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Server, find_server
 from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.decoding import LIMITS
-from agro_train.language_model.loading import LanguageModel, load, model_hash
+from agro_train.language_model.loading import LanguageModel, hash_as_read, load
 from agro_train.language_model.tokens import encode
 from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import PromptFormat
@@ -78,7 +78,7 @@ def agent_of(
         sampler,
         model.tokenizer,
         own,
-        model_hash(model.path),
+        hash_as_read(model.path),
         limits,
         engine=engine,
         dtype=str(held).removeprefix("torch."),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 CHAT = "chat"  # the prompt is a user's message in the tokenizer's template
 ATTENDING = frozenset(("full_attention", "sliding_attention", "chunked_attention"))
 STATEFUL = frozenset(("mamba", "mamba2", "falcon_mamba", "rwkv", "recurrent_gemma", "xlstm", "jamba", "bamba"))
+READ_BY = ("*.json", "*.jinja", "*.model", "*.txt")  # configuration, chat template, tokenizer
 SAID = 300  # characters of what a library says that are passed on
 PLAIN = "plain"  # a base model: the prompt is the text before the transcript
 
@@ -244,3 +245,10 @@ def model_hash(folder: Path) -> str:
         raise ModelMissing(f"{folder} holds no weights (*.safetensors)")
     digests = [file_hash(path) for path in weights]
     return digests[0] if len(digests) == 1 else stable_hash(digests)
+
+
+def hash_as_read(folder: Path) -> str:
+    """Which model a folder holds: its weights, and how they are read. With another tokenizer, chat template or
+    configuration the same weights answer otherwise."""
+    told = sorted(path for kind in READ_BY for path in folder.glob(kind))
+    return stable_hash([model_hash(folder), [[path.name, file_hash(path)] for path in told]])

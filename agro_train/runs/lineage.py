@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.fingerprint import library_versions
-from agro_data.hashing import file_hash, stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import RECORDED
-from agro_train.language_model.loading import framing_of, load_tokenizer, model_hash
+from agro_train.language_model.loading import framing_of, hash_as_read, load_tokenizer, model_hash
 from agro_train.language_model.moved import parameters_moved
 from agro_train.programs.settings import settings_to
 from agro_train.questions import Questions
@@ -48,12 +48,10 @@ def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Pa
 
 
 def start_hash(start: tuple[ModelRun | None, Path]) -> str:
-    """What training starts from, however it was named: weights, how they are read, and the run they are of, since what
-    that has learnt about decides what is asked first."""
+    """What training starts from, however it was named: the model as it is read, and the run it is of, since what that
+    has learnt about decides what is asked first."""
     parent, base = start
-    told = sorted(path for kind in ("*.json", "*.jinja", "*.model", "*.txt") for path in base.glob(kind))
-    how = [[path.name, file_hash(path)] for path in told]
-    return stable_hash([model_hash(base), how, parent and parent.manifest["fingerprint"]])
+    return stable_hash([hash_as_read(base), parent and parent.manifest["fingerprint"]])
 
 
 def manifest_of(

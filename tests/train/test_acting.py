@@ -19,6 +19,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import Version, open_version
 from agro_train.cold_start import ColdStartConfig, train
+from agro_train.language_model.loading import hash_as_read
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import PLAIN, PromptFormat, Questions, questions_of_version
 from agro_train.teach import make
@@ -212,7 +213,7 @@ def test_a_model_goes_on_from_its_own_right_answers(config: ColdStartConfig, cor
     facts = run.manifest["acting"]
     assert facts == made.manifest["settings"]["acting"]
     assert (run.manifest["teacher"], facts["samples"], facts["temperature"], facts["keep"]) == ("writer", 2, 0.3, 1)
-    assert facts["weights"] == run.manifest["base_sha256"]
+    assert facts["weights"] == hash_as_read(writer)
     assert run.manifest["dropped"]["not_right"]
     # another machine makes the same, and the run that came of it can teach in its turn
     elsewhere = make(replace(own, cache=str(tmp_path / "elsewhere"), trajectories=str(tmp_path / "there")))
@@ -220,5 +221,5 @@ def test_a_model_goes_on_from_its_own_right_answers(config: ColdStartConfig, cor
     assert elsewhere.stored.name == made.name
     student = train(replace(config, teacher_model="cold-start", teacher_samples=2, name="student"))
     assert student.manifest["teacher"] == run.name
-    assert student.manifest["acting"]["weights"] == run.manifest["model_sha256"]
+    assert student.manifest["acting"]["weights"] == hash_as_read(run.model)
     assert student.manifest["databases"] == run.manifest["databases"]

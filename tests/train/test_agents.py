@@ -11,17 +11,22 @@ from train.asked import make_place
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
+from agro_data.hashing import file_hash
 from agro_data.models import fastest_precision
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.opening import open_agent
 from agro_train.defs.asked import as_trained
+from agro_train.language_model import loading
 from agro_train.language_model.loading import load
-from agro_train.questions import Questions, SeenInTraining, questions_of_file
+from agro_train.predict import predict
+from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
 from agro_train.runs.named import Folder
 from agro_train.runs.prompt_format import trained_prompt_format
 from agro_train.runs.store import ModelRun, NoRun, begin
+from agro_train.solving import facts_of
+from agro_train.trajectories.acting import Attempts, Teacher
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +66,33 @@ def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
     assert str(next(fast.parameters()).dtype) == f"torch.{fastest_precision('cpu')}"
     with pytest.raises(NoRun, match="no model is promoted"):
         open_agent("promoted", tmp_path, place / "cache")
+
+
+@pytest.mark.parametrize("file", ["chat_template.jinja", "tokenizer_config.json", "tokenizer.json", "config.json"])
+def test_weights_that_are_read_otherwise_are_another_model(
+    place: Path, questions: Questions, tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answers are none of the one from before, here, in an alignment and as a teacher's."""
+    folder = tmp_path / "tiny"
+    shutil.copytree(place / "tiny", folder)
+    read: list[str] = []
+
+    def counted(path: Path) -> str:
+        read.append(path.name)
+        return file_hash(path)
+
+    monkeypatch.setattr(loading, "file_hash", counted)
+    before = open_agent(str(folder), tmp_path, place / "cache", prompt_format=PromptFormat(budget=2_000))
+    assert read.count("model.safetensors") == 1, "weights are long"
+    few = questions.first(1)
+    predict(few, before, tmp_path / "out.jsonl")
+    with (folder / file).open("a", encoding="utf-8") as edited:
+        edited.write("\n")
+    after = open_agent(str(folder), tmp_path, place / "cache", prompt_format=PromptFormat(budget=2_000))
+    with pytest.raises(ConfigError, match=r"of tiny, made otherwise \(other weights, tokenizer, chat template or conf"):
+        predict(few, after, tmp_path / "out.jsonl")
+    assert facts_of(before, 2, 0.7) != facts_of(after, 2, 0.7)
+    assert len({str(Teacher.of(one, Attempts(), 3).facts()) for one in (before, after)}) == 2
 
 
 @pytest.mark.parametrize("stored", [{"name": "compact", "version": 0}, {"name": "poem", "version": 1}])

@@ -162,7 +162,7 @@ def test_answers_of_another_model_or_decoding_are_not_gone_on_with(questions: Qu
         predict(questions, agent(Scripted(knows), "one"), out, decoding=Decoding("vote", 2, 1.0))
     with pytest.raises(ConfigError, match=r"\(dtype was float32, is bfloat16\)"):
         predict(questions, agent(Scripted(knows), "one", dtype="bfloat16"), out)
-    with pytest.raises(ConfigError, match=r"\(other weights\)"):
+    with pytest.raises(ConfigError, match=r"\(other weights, tokenizer, chat template or configuration\)"):
         predict(questions, replace(agent(Scripted(knows), "one"), weights="others"), out)
     (tmp_path / "mine.jsonl").write_text('{"pred": "SELECT 1"}\n')
     with pytest.raises(ConfigError, match=r"not written by this verb, which would overwrite it; give another --out$"):
