@@ -27,6 +27,7 @@ from agro_train.tasks import Task
 
 SHOWING_LIMITS = SqlLimits(seconds=30.0)  # of the answer, whose rows a person waits for
 _NOT_SHOWN = re.compile(r"^-- (\d+) more tables are not shown$", re.MULTILINE)  # as `serialise` writes it
+_CUT = "the model was shown the tables that the question seems to be about; {} more are not shown to it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,9 @@ class Reply:
     """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
 
     `steps` are the chosen attempt's, with the database's reply to each. `findings` are what the verifier of pairs
-    (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing. `transcript`
-    is what stands after the prompt, as it was written.
+    (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing: which tables
+    cannot be read, and how many (`not_shown`) the prompt had no room for. `transcript` is what stands after the prompt,
+    as it was written.
     """
 
     question: str
@@ -49,6 +51,7 @@ class Reply:
     findings: tuple[Finding, ...] | None = None
     notes: tuple[str, ...] = ()
     transcript: str = ""
+    not_shown: int = 0
 
     @property
     def last_turn(self) -> str:
@@ -111,9 +114,10 @@ def ask(
     """The answer of `agent`, and with `check` the findings against it. All SQL runs in the sandbox; the database is
     only read.
 
-    Raises `ConfigError` when no table of the schema fits into the agent's budget.
+    Raises `ConfigError` when no table can be read, or none fits into the agent's budget.
     """
-    [task] = one_question(question, database, cache, evidence).tasks(agent.prompt_format)
+    asked = one_question(question, database, cache, evidence)
+    [task] = asked.tasks(agent.prompt_format)
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.policy, sandbox, decoding, seed)
     findings = result = None
@@ -124,6 +128,7 @@ def ask(
         with Sandbox(1, SOURCE) as sandbox:
             [findings] = objections([Answered.of(task, found.answer)], sandbox)
     first = found.leaves[0].rollout
+    not_shown = _not_shown(task)
     return Reply(
         question=question,
         model=agent.name,
@@ -134,17 +139,16 @@ def ask(
         written=found.written,
         seconds=found.seconds,
         findings=findings,
-        notes=_left_out(task),
+        notes=(*asked.notes, *([_CUT.format(not_shown)] if not_shown else [])),
         transcript=text_of(first.tokens.ids, agent.tokenizer).strip(),
+        not_shown=not_shown,
     )
 
 
-def _left_out(task: Task) -> tuple[str, ...]:
-    """The prompt's note on tables for which it has no room."""
+def _not_shown(task: Task) -> int:
+    """The prompt's count of tables for which it has no room."""
     found = _NOT_SHOWN.search(task.prompt)
-    if found is None:
-        return ()
-    return (f"the model was shown the tables that the question seems to be about; {found[1]} more are not shown to it",)
+    return int(found[1]) if found else 0
 
 
 def _ending(rollout: Rollout) -> str:

@@ -20,7 +20,7 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.verdict import lines
 from agro_data.files import write_json, write_text
 from agro_data.progress import Bars, Reporter, silent
-from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
+from agro_data.terminal import FAILED_SOME, Resumed, few_of_each, notes, run, show_table, tell
 from agro_train.agents.choosing import slug, told_apart
 from agro_train.comparison.asking import Asked, How, scored_on
 from agro_train.comparison.figures import Compared, compare, table
@@ -224,7 +224,7 @@ def main(config_file: Path | None, **given: Any) -> None:
         tell([f"Models side by side{HELD}"], "dim")
     tell([note for one in compared for note in one.figures["notes"]], "dim")
     problems = [problem for one in compared for problem in one.figures["problems"]]
-    tell(problems, "yellow")
+    tell(few_of_each(problems), "yellow")
     tell([f"{config.out}: written"], "dim")
     if problems:
         raise SystemExit(FAILED_SOME)

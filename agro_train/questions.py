@@ -168,15 +168,20 @@ def questions_of_version(
 def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
     """The questions of a file or folder in any form that `evaluation.load` knows; their golds may be unknown.
 
-    Raises `UnreadableInput`, and `ConfigError` when a database that they name is not below `databases`.
+    A row about a database without a table that can be read costs only itself. Raises `UnreadableInput`, and
+    `ConfigError` when a database that they name is not below `databases`, or every row is such a one.
     """
     loaded = load_questions(path)
     found, missing = named_databases(databases, {pair.db_id for pair in loaded.pairs})
     if missing:
         told = [_unknown(name, why, databases, loaded.pairs) for name, why in missing.items()]
-        told += map(str, loaded.problems)
-        more = [f"and {len(told) - TOLD:,} more"] if len(told) > TOLD else []
-        raise ConfigError("\n".join([*told[:TOLD], *more]))
+        raise ConfigError(_some([*told, *map(str, loaded.problems)]))
+    sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
+    closed = {db_id: why for db_id, source in sources.items() if (why := source.profile.closed)}
+    problems = [*map(str, loaded.problems)]
+    problems += [f"{pair.place}: {closed[pair.db_id]}" for pair in loaded.pairs if pair.db_id in closed]
+    if closed and len(closed) == len(sources):
+        raise ConfigError(_some(problems))
     names = _names_of(loaded.pairs)
     rows = [
         plain_row(
@@ -189,10 +194,16 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
             place=pair.place,
         )
         for name, pair in zip(names, loaded.pairs, strict=True)
+        if pair.db_id not in closed
     ]
-    sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
-    problems = tuple(map(str, loaded.problems))
-    return Questions(path.name, tuple(rows), sources, databases, problems=problems, notes=loaded.notes)
+    faults = [(db_id, said) for db_id, one in sources.items() if db_id not in closed for said in one.profile.faults]
+    notes = (*loaded.notes, *(f"{db_id}: {said}" for db_id, said in faults))
+    return Questions(path.name, tuple(rows), sources, databases, problems=tuple(problems), notes=notes)
+
+
+def _some(told: Sequence[str]) -> str:
+    """The first faults of a file, and how many more there are."""
+    return "\n".join([*told[:TOLD], *([f"and {len(told) - TOLD:,} more"] if len(told) > TOLD else [])])
 
 
 def _unknown(name: str, why: str, databases: Path, pairs: Sequence[Pair]) -> str:
@@ -218,7 +229,8 @@ def _names_of(pairs: Sequence[Pair]) -> list[str]:
 
 
 def one_question(question: str, database: Database, cache: Path, evidence: str | None = None) -> Questions:
-    """A person's question about a database."""
+    """A person's question about a database, with notes on tables that cannot be read."""
+    source = open_source(database, cache / "profiles")
     row = plain_row(
         example_id=stable_hash([database.content_hash, question, evidence])[:16],
         db_id=database.db_id,
@@ -226,4 +238,4 @@ def one_question(question: str, database: Database, cache: Path, evidence: str |
         evidence=evidence,
         place="question",
     )
-    return Questions("question", (row,), {database.db_id: open_source(database, cache / "profiles")}, database.path)
+    return Questions("question", (row,), {database.db_id: source}, database.path, notes=source.profile.faults)

@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,16 @@ def make_school(path: Path, tag: str = "") -> Path:
     )
     connection.commit()
     connection.close()
+    return path
+
+
+def add_damaged(path: Path, table: str) -> Path:
+    """A further table of a SQLite file, of which the first rows can still be read, as after a disk's fault."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, name TEXT)")
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(number, "x" * 200) for number in range(300)])
+    whole, lost = path.read_bytes(), 4 * 4096
+    path.write_bytes(whole[:-lost] + b"\xff" * lost)
     return path
 
 

@@ -95,11 +95,13 @@ class TableInfo:
 
 class Connection(Protocol):
     """The operations that every engine offers. `problems` grows as something of the database turns out not to be
-    usable; `unread` are data files that are no table, which the catalog tells as left out.
+    usable; `faults` are those by which a table or view cannot be read; `unread` are data files that are no table, which
+    the catalog tells as left out.
     """
 
     dialect: Dialect
     problems: list[str]
+    faults: list[str]
     unread: list[str]
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
@@ -137,6 +139,7 @@ class SqliteConnection:
 
     def __init__(self, database: Database) -> None:
         self.problems: list[str] = []
+        self.faults: list[str] = []
         self.unread: list[str] = []
         self._db_id = database.db_id
         self._connection = open_sqlite(database.path)
@@ -222,14 +225,17 @@ class SqliteConnection:
             "SELECT name, type FROM pragma_table_list WHERE schema = 'main' ORDER BY type = 'view', name"
         )
         tables: list[TableInfo] = []
+        faults: list[str] = []
         for name, kind in listed:
             if isinstance(name, bytes):
-                self.problems.append(f"{_text(kind)} {name!r}: its name is not valid UTF-8; left out")
+                faults.append(f"{_text(kind)} {name!r}: its name is not valid UTF-8; left out")
             elif not str(name).startswith("sqlite_") and kind != "shadow":
                 try:
                     tables.append(self._table(str(name), kind == "view"))
                 except DatabaseError as error:
-                    self.problems.append(f"{_text(kind)} {name!r}: cannot be read, left out: {error}")
+                    faults.append(f"{_text(kind)} {name!r}: cannot be read, left out: {error}")
+        self.faults += faults
+        self.problems += faults
         return [replace(table, foreign_keys=self._foreign_keys(table, tables)) for table in tables]
 
     def _table(self, name: str, is_view: bool) -> TableInfo:
@@ -320,6 +326,7 @@ class DuckdbConnection:
         self._files = {table.name for table in data_tables(database.path)} if database.layout == "files" else set()
         self._engine = Engine(database.path, database.layout, SECONDS, folder)
         self.unread, self.problems = self._engine.unread, self._engine.remarks
+        self.faults: list[str] = []
         self._catalog = self._engine.name if database.layout == "duckdb" else "memory"
 
     def close(self) -> None:
@@ -346,6 +353,7 @@ class DuckdbConnection:
         taken = {name: ".".join(BUILT_IN) for name in self._built_in()}  # the schema whose table has a name
         by_schema: dict[str, list[TableInfo]] = {}
         shadowed: dict[tuple[str, str], list[str]] = {}
+        faults: list[str] = []
         for name, is_view, schema in sorted(found, key=lambda one: precedence(one[2])):
             if (first := taken.setdefault(folded(name), schema)) != schema:
                 shadowed.setdefault((schema, first), []).append(name)
@@ -356,7 +364,9 @@ class DuckdbConnection:
             except EngineCrashed:
                 raise
             except DatabaseError as error:
-                self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
+                faults.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
+        self.faults += faults
+        self.problems += faults
         self.problems += [_shadowed(*place, names) for place, names in shadowed.items()]
         tables: list[TableInfo] = []
         for each in by_schema.values():  # a key refers to a table of its own schema

@@ -21,6 +21,7 @@ Role = Literal[
     "other",  # blobs, mixed types: projected at most
 ]
 Kind = Literal["integer", "real", "text", "date", "datetime", "time", "boolean", "blob", "other"]
+TOLD = 3  # faults in one message
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class DatabaseProfile:
-    """Everything visible of one database. Tables and columns that a person hides are already left out."""
+    """Everything visible of one database. Tables and columns that a person hides are already left out.
+
+    `problems` are for who builds a corpus of it; `faults` are those of them by which a table cannot be read, which who
+    asks must know, too.
+    """
 
     db_id: str
     dialect: Dialect
@@ -159,6 +164,7 @@ class DatabaseProfile:
     foreign_keys: tuple[ForeignKey, ...] = ()
     metrics: tuple[Metric, ...] = ()
     problems: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     domain: str = ""
     construct_prior: tuple[tuple[str, float], ...] = field(default=())  # shape -> weight, from semantics.yml
 
@@ -168,6 +174,17 @@ class DatabaseProfile:
 
     def table(self, name: str) -> TableProfile:
         return self.by_name[name]
+
+    @property
+    def closed(self) -> str:
+        """Why nothing can be asked of it; "" where it shows a table."""
+        if self.tables:
+            return ""
+        if not self.faults:
+            return f"{self.db_id}: each of its tables is hidden (`hidden` in a semantics.yml)"
+        told = "; ".join(self.faults[:TOLD])
+        more = f"; and {len(self.faults) - TOLD:,} more" if len(self.faults) > TOLD else ""
+        return f"{self.db_id}: none of its tables can be read ({told}{more})"
 
     @cached_property
     def phrases(self) -> frozenset[str]:

@@ -41,7 +41,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
     With `values=False` everything structural is computed, but the profile holds no value of the source: no ranges,
     quantiles, common values, sample rows or codes. `side_values=False` is for a synthetic stand-in: its own values
     count, and the codes that were written for its source do not. A table that cannot be read is left out and named
-    in `problems`. Raises `DatabaseError` when the database cannot be opened.
+    in `problems` and `faults`. Raises `DatabaseError` when the database cannot be opened.
     """
     with open_database(database) as connection:
         listed = connection.objects()
@@ -66,6 +66,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         needed = _needed_groups(declared + stated, proposals)
         problems = [*semantics.problems, *_lost_keys(listed, tables)]
         reads: dict[str, TableRead] = {}
+        unread: list[str] = []
         for table in tables:
             try:
                 seed = stable_seed(SEED, database.content_hash, table.name)
@@ -73,9 +74,10 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
                     connection, table, needed.get(table.name, ()), seed=seed, sample_rows=SAMPLE_ROWS
                 )
             except DatabaseError as error:
-                problems.append(f"table {table.name!r}: cannot be read, left out: {error}")
+                unread.append(f"table {table.name!r}: cannot be read, left out: {error}")
         keys = _all_keys(connection, reads, declared + stated, proposals)
-        problems = [*connection.problems, *problems]
+        problems = [*connection.problems, *problems, *unread]
+        faults = (*connection.faults, *unread)
     numbered = [
         rows
         for name, read in reads.items()
@@ -90,6 +92,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         foreign_keys=tuple(keys),
         metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
         problems=(*problems, *remarks(profiles, keys, {name: read.statistics for name, read in reads.items()})),
+        faults=faults,
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )

@@ -102,10 +102,12 @@ def fit_schema(
 
     With `links` (`linking.SchemaIndex.link`) what a question wants least is left out first, and examples of the
     columns it names are kept longest; keys that join the tables shown are always shown.
-    Raises `ValueError` when not even one table fits, or when `tables` names one that does not exist.
+    Raises `ValueError` when there is no table, when not even one fits, or when `tables` names one that does not exist.
     """
     if style not in get_args(Style):
         raise ValueError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
+    if profile.closed:
+        raise ValueError(profile.closed)
     unknown = [name for name in tables or () if name not in profile.by_name]
     if unknown:
         raise ValueError(f"{profile.db_id}: there is no table {unknown[0]!r}")

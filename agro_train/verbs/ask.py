@@ -95,7 +95,7 @@ def ask_command(
     reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
     print_json(reply.as_dict()) if as_json else _show(reply)
     tell([*problems, *reply.notes], "dim")
-    if reply.notes and agent.run is None:
+    if reply.not_shown and agent.run is None:
         tell([f"--budget shows it more than {budget:,} tokens of the schema"], "dim")
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")

@@ -13,7 +13,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import files_of
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
+from agro_data.terminal import FAILED_SOME, Resumed, few_of_each, notes, show_table, tell
 from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import check_written
 from agro_data.words import counted
@@ -197,7 +197,7 @@ def predict_command(**given: Any) -> None:
     figures = compare(answerable(asked), scored, wanted.seed)
     print_json(figures) if wanted.as_json else show_table(table(figures))
     tell(figures["notes"], "dim")
-    tell(figures["problems"], "yellow")
+    tell(few_of_each(figures["problems"]), "yellow")
     tell([line for file in files.values() for line in (f"{file}: written", *kept_beside(file))], "dim")
     _end(scored, bool(figures["problems"]))
 

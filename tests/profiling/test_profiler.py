@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from making import add_damaged
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.intent.atlas import Atlas
+from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profiler import profile_database
 
 SHOP = """
@@ -271,6 +273,23 @@ def test_numbers_that_separators_make_texts_are_told(tmp_path: Path) -> None:
     ]
     assert "store NULL" in said[0]
     assert "store NULL" not in said[1]
+
+
+def test_what_cannot_be_read_is_told_apart_from_what_a_build_should_know(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a TEXT); CREATE TABLE u (b REFERENCES nowhere(b)); CREATE VIEW v AS SELECT c FROM t;"
+    sqlite_database(tmp_path / "x.sqlite", f"{script} INSERT INTO t VALUES (1); INSERT INTO u VALUES (2);")
+    profile = profile_database(find_databases(add_damaged(tmp_path / "x.sqlite", "lost")).databases[0])
+    assert [table.name for table in profile.tables] == ["t", "u"]
+    assert [said.partition(", left out")[0] for said in profile.faults] == [
+        "view 'v': cannot be read",
+        "table 'lost': cannot be read",
+    ]
+    assert [said.partition(":")[0] for said in profile.problems if said not in profile.faults] == [
+        "table 'u'",  # a key that refers to nothing
+        "no foreign key is declared or could be inferred between its 2 tables, so no question will join two of them; "
+        "state keys under `joins` in a semantics.yml (`agro databases PATH --draft` writes one)",
+    ]
+    assert decode(encode(profile)) == profile
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import hashlib
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,15 @@ def test_nothing_fits_or_is_unknown(profile: DatabaseProfile) -> None:
         fit_schema(profile, budget=1)
     with pytest.raises(ValueError, match="no table 'ghost'"):
         fit_schema(profile, tables=["ghost"])
+
+
+def test_a_database_without_a_table_says_why(profile: DatabaseProfile) -> None:
+    """No budget would help."""
+    faults = tuple(f"table '{name}': cannot be read, left out: malformed" for name in "abcde")
+    with pytest.raises(ValueError, match=r"none of its tables can be read \(table 'a': .*; and 2 more\)$"):
+        fit_schema(replace(profile, tables=(), faults=faults))
+    with pytest.raises(ValueError, match="each of its tables is hidden"):
+        fit_schema(replace(profile, tables=()))
 
 
 def test_chosen_tables_only(profile: DatabaseProfile) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from making import make_school
+from making import add_damaged, make_school
 from train.scripted import Scripted, agent, one_database, turn
 
 from agro_data.config import ConfigError
@@ -243,6 +243,20 @@ def test_what_was_left_out_is_said(says: Callable[..., Any], tmp_path: Path) -> 
     assert "more are not shown to it" in few.stderr
     assert "--budget shows it more than 32 tokens" in few.stderr
     assert len(json.loads(few.stdout)["notes"]) == 1
+
+
+def test_tables_that_cannot_be_read_are_told(says: Callable[..., Any], tmp_path: Path) -> None:
+    """And nothing of what only a build should know, nor of a larger budget."""
+    damaged = add_damaged(make_school(tmp_path / "damaged.sqlite"), "pupil")
+    done = says("SELECT name FROM school", "--json", at=damaged)
+    [note] = json.loads(done.stdout)["notes"]
+    assert note.startswith("table 'pupil': cannot be read, left out: ")
+    assert note in done.stderr
+    assert "--budget" not in done.stderr
+    closed = says("SELECT 1", at=add_damaged(tmp_path / "closed.sqlite", "pupil"))
+    assert isinstance(closed.exception, ConfigError)
+    assert "closed: none of its tables can be read (table 'pupil': cannot be read, left out: " in str(closed.exception)
+    assert "budget" not in str(closed.exception)
 
 
 def test_no_question_is_refused(database: Database) -> None:

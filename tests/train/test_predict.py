@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from making import add_damaged
 from train.asked import ROWS, knows, make_place
 from train.scripted import Scripted, agent, turn
 from train.tiny import make_tiny_model
@@ -313,6 +314,33 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
     assert "1 of 3 questions have no SQL to be scored against" in done.stderr
     assert "row 4" in done.stderr
     assert "mine.json: not UTF-8, read as Windows-1252" in done.stderr
+
+
+def test_a_database_that_cannot_be_read_costs_only_its_rows(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+    databases = tmp_path / "databases"
+    shutil.copytree(place / "databases", databases)
+    add_damaged(databases / "bad.sqlite", "a")
+    add_damaged(databases / "college" / "college.sqlite", "b")
+    rows = [{"db_id": db_id, "question": question, "query": sql} for db_id, question, sql in ROWS]
+    bad = {"db_id": "bad", "question": "How many a?", "query": "SELECT COUNT(*) FROM a"}
+    (tmp_path / "q.json").write_text(json.dumps([rows[0], bad, *rows[1:]]))
+    asked = questions_of_file(tmp_path / "q.json", databases, tmp_path / "cache")
+    answers = predict(asked, agent(Scripted(knows)), tmp_path / "p.jsonl")
+    assert [one.predictions for one in answers] == [(sql,) for _, _, sql in ROWS]
+    [problem], [note] = asked.problems, asked.notes
+    unread = "cannot be read, left out: "
+    assert problem.startswith(f"q.json, row 2: bad: none of its tables can be read (table 'a': {unread}")
+    assert note.startswith(f"college: table 'b': {unread}")
+    (tmp_path / "only.json").write_text(json.dumps([bad, bad | {"question": "Which a?"}]))
+    verb = ["--questions", str(tmp_path / "only.json"), "--databases", str(databases), "--model", str(place / "tiny")]
+    done = run_verb("predict", *verb, "--out", str(tmp_path / "only.jsonl"))
+    assert isinstance(done.exception, ConfigError)
+    assert [line.partition(" (")[0] for line in str(done.exception).splitlines()] == [
+        f"only.json, row {number}: bad: none of its tables can be read" for number in (1, 2)
+    ]
 
 
 def test_predictions_name_the_database_as_the_questions_do(place: Path, tmp_path: Path) -> None:
