@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from agro_data.databases.sandbox import Sandbox
     from agro_data.llm.accounting import Spending
     from agro_data.stages.aligned import Referees
+    from agro_train.agents.opening import Found
 
-Refused = Callable[[str], object]
+Told = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -48,24 +49,36 @@ class AlignConfig:
         check_counts(self, "samples", "need", "cycles", "workers")
         check_seed(self)
         check_finite(self)
-        asked = self.samples * len(self.solvers)
+        self.check_need(len(set(self.solvers)))
+        if self.temperature < 0:
+            raise SettingsError(f"temperature is {self.temperature}: 0 or more")
+        if self.samples > 1 and self.temperature == 0:
+            raise SettingsError(
+                f"{self.samples} samples at temperature 0 are all the same: give a temperature, say 0.7"
+            )
+
+    def check_need(self, solvers: int) -> None:
+        """Raise `SettingsError` where so many `solvers` give fewer answers than must agree."""
+        asked = self.samples * solvers
         if self.need > asked:
             raise SettingsError(
                 f"need is {self.need}, but only {asked} answers are asked for (samples of each solver): nothing could "
                 "be confirmed; ask for more samples, or need fewer answers"
             )
-        if self.temperature < 0:
-            raise SettingsError(f"temperature is {self.temperature}: 0 or more")
 
 
 def align(
-    config: AlignConfig, progress: Reporter = silent, refused: Refused = lambda said: None
+    config: AlignConfig,
+    progress: Reporter = silent,
+    refused: Told = lambda said: None,
+    note: Told = lambda said: None,
 ) -> tuple[Version, Mapping[str, Spending]]:
     """The version that holds what was confirmed, and what the judge's model took by stage.
 
-    `refused` is told what a solver's server said, for each question that it would not answer. After an interruption
-    finished parts are not asked again. Raises `ConfigError` and `NoVersion` for what is not there, like `find_sources`
-    and like `align_version`.
+    `refused` is told what a solver's server said, for each question that it would not answer, and `note` what is worth
+    knowing of the solvers. After an interruption finished parts are not asked again. Raises `ConfigError` and
+    `NoVersion` for what is not there, `SettingsError` where too few solvers differ, like `find_sources` and like
+    `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
     from agro_data.databases.types import STEPS, Limits  # noqa: PLC0415
@@ -81,13 +94,18 @@ def align(
     homes = {name: (source.database, source.profile) for name, source in sources.items()}
     limits = Limits(seconds=run.seconds, steps=STEPS)  # as in a build: a gold that it verified runs here, too
     with ExitStack() as open_, Sandbox(run.workers, limits) as sandbox:
-        referees = _referees(config, open_, sandbox, cache, refused)
+        referees = _referees(config, open_, sandbox, cache, refused, note)
         made = align_version(version, homes, out, referees, sandbox, cache, progress=progress)
     return open_version(made), referees.spent
 
 
-def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused) -> Referees:
-    """The checkers: the solvers, and the judge's model for everything else that a model does. `open_` closes them."""
+def _referees(
+    config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Told, note: Told
+) -> Referees:
+    """The checkers: the solvers, and the judge's model for everything else that a model does. `open_` closes them.
+
+    A model that has two names is asked once: its answers would be the same twice, and seem to confirm each other.
+    """
     from agro_data.alignment.cycles import Rule  # noqa: PLC0415
     from agro_data.alignment.judge import Referee  # noqa: PLC0415
     from agro_data.alignment.regenerate import Regenerator  # noqa: PLC0415
@@ -96,8 +114,14 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
     from agro_data.llm.prompts.judge import JUDGE  # noqa: PLC0415
     from agro_data.llm.writers import open_writer  # noqa: PLC0415
     from agro_data.stages.aligned import Referees  # noqa: PLC0415
+    from agro_train.agents.choosing import told_apart  # noqa: PLC0415
 
-    asked = [_solver(name, config, open_, sandbox, cache, refused) for name in config.solvers]
+    called = told_apart(config.solvers, Path(config.models), cache)
+    if len(called) < len(config.solvers):
+        few = f"{len(config.solvers)} solvers are named, of which {len(called)} differ"
+        note(f"{few}: {', '.join(called)}; each of these is asked once")
+    config.check_need(len(called))
+    asked = [_solver(own, found, config, open_, sandbox, cache, refused) for own, found in called.items()]
     rule = Rule(config.need, config.cycles)
     if not config.judge:
         return Referees(asked, rule, Regenerator(sandbox), facts={"judge": "outvoted", "seed": config.seed})
@@ -108,12 +132,13 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
 
 
 def _solver(
-    name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused
+    own: str, found: Found, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Told
 ) -> Solver:
+    """A model as a solver that is called its `own` name."""
     from agro_train.agents.opening import open_agent  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
 
-    agent = open_agent(name, Path(config.models), cache)
+    agent = replace(open_agent(found, Path(config.models), cache), name=own)
     open_.callback(agent.close)
     return agent_solver(
         agent,
@@ -131,6 +156,10 @@ def refusals(said: Sequence[str]) -> list[str]:
     return [f"refused were {len(said):,} questions, which count as not answered; first: {said[0]}"] if said else []
 
 
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
 def main() -> None:
     """Align as a settings file says; the last line is JSON: the version's folder, and what its judge took."""
     parser = ArgumentParser(prog="python -m agro_train.aligning", description=(__doc__ or "").splitlines()[0])
@@ -138,7 +167,7 @@ def main() -> None:
     config = read_settings(AlignConfig, parser.parse_args().config)
     said: list[str] = []
     try:
-        made, spent = align(config, Lines(lambda line: print(line, flush=True)), said.append)
+        made, spent = align(config, Lines(_say), said.append, _say)
     finally:
         print("".join(f"{line}\n" for line in refusals(said)), end="", flush=True)
     told = {"phase": "alignment", "version": str(made.path)}

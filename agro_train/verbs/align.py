@@ -62,10 +62,12 @@ def align_command(
         **settings,
     )
     said: list[str] = []
+    worth: list[str] = []
     try:
         with Bars(notes) as progress:
-            made, took = align(config, progress, said.append)
+            made, took = align(config, progress, said.append, worth.append)
     finally:
+        tell(worth, "dim")
         tell(refusals(said), "yellow")
     found = made.manifest["alignment"]
     spent = spending_table(took, FREE).to_dicts()

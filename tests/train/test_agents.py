@@ -114,6 +114,8 @@ def test_models_have_names_of_their_own(place: Path, tmp_path: Path) -> None:
     names = ["small", run.name, str(tmp_path / "a" / "m"), str(tmp_path / "b" / "m"), str(tmp_path / "a" / "m")]
     found = told_apart(names, tmp_path / "models", tmp_path / "cache")
     assert list(found) == [run.name, "m", "m 2"]
+    again = [str(run.model), str(tmp_path / "b" / ".." / "a" / "m")]
+    assert told_apart([*names, *again], tmp_path / "models", tmp_path / "cache") == found
     assert list(found.values()) == [run, Folder(Path(names[2]), "m"), Folder(Path(names[3]), "m")]
 
 

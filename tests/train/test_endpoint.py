@@ -261,6 +261,8 @@ def test_a_server_that_was_found_is_not_asked_again_as_it_is_opened(server: Serv
     asked = len(server.asked)
     agent = open_agent(found, tmp_path, tmp_path)
     assert (own, agent.name, len(server.asked)) == ("a", "a", asked)
+    by_other_names = [server.base, f"{server.base}/", f"{server.base}#a"]
+    assert list(told_apart([*by_other_names, f"{server.base}#b"], tmp_path, tmp_path)) == ["a", "b"]
 
 
 def test_a_web_page_is_no_server_of_models(server: Server, tmp_path: Path) -> None:
