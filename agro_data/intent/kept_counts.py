@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agro_data.intent.tree import Aggregate, Column, Comparison, Query, SetOperation, conjuncts, walk
+from agro_data.intent.tree import Aggregate, Column, Query, SetOperation, walk
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 
 
 def counts_what_is_kept(query: Query | SetOperation, profile: DatabaseProfile) -> bool:
-    """Whether `query` counts the children of each parent, or of one, where parents keep a number of them.
+    """Whether `query` counts the children of each parent, or of some, where parents keep a number of them.
 
     The two differ wherever rows were deleted, or not yet written, and a question does not say which is meant. Children
     that meet a condition are counted by nobody else.
@@ -16,21 +16,18 @@ def counts_what_is_kept(query: Query | SetOperation, profile: DatabaseProfile) -
 
 
 def _counts_kept(body: Query, profile: DatabaseProfile) -> bool:
-    tables = {s.alias: profile.by_name[s.table] for s in body.sources if s.table in profile.by_name}
-    figures = (tuple(o.expression for o in body.select), body.having, body.order_by)
-    if not any(isinstance(n, Aggregate) and n.function == "count" and not n.distinct for n in walk(figures)):
+    if len(body.joins) != 1 or body.joins[0].direction not in ("up", "down"):
         return False
-    for join in body.joins:
-        child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
-        if join.direction not in ("up", "down") or not {child, parent} <= tables.keys():
-            continue
-        tested = {c.source for c in walk(body.where) if isinstance(c, Column)}
-        if child not in tested and len(body.joins) == 1 and _keeps_count(tables[parent], tables[child]):
-            of_each = any(_tells(key, parent, tables[parent]) for key in body.group_by)
-            equal = [p.left for p in conjuncts(body.where) if isinstance(p, Comparison) and p.operator == "="]
-            if of_each or (not body.group_by and any(_tells(left, parent, tables[parent]) for left in equal)):
-                return True
-    return False
+    join = body.joins[0]
+    child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
+    tables = {s.alias: profile.by_name[s.table] for s in body.sources if s.table in profile.by_name}
+    if not {child, parent} <= tables.keys() or not _keeps_count(tables[parent], tables[child]):
+        return False
+    figures = (tuple(o.expression for o in body.select), body.having, body.order_by)
+    counted = any(isinstance(n, Aggregate) and n.function == "count" and not n.distinct for n in walk(figures))
+    tested = any(isinstance(n, Column) and n.source == child for n in walk(body.where))
+    of_each = not body.group_by or any(_tells(key, parent, tables[parent]) for key in body.group_by)
+    return counted and of_each and not tested
 
 
 def _tells(node: object, alias: str, table: TableProfile) -> bool:
