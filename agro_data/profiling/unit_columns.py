@@ -37,7 +37,8 @@ def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
     """The columns of a table, quantities with the column that says their unit where there is more than one unit.
 
     A currency is that of what is called as money is, a unit of measure that of what it stands behind. A name before the
-    unit's own says of what it is: `price_currency`. If nothing else tells, it is that of the only quantity.
+    unit's own says of what it is: `price_currency`. If nothing else tells, it is that of the only quantity. Rows of
+    which no two have the same unit are the units themselves, with their rates.
     """
     units = {c.name: sort for c in columns if (sort := _sort_of(c))}
     found: dict[str, str] = {}
@@ -46,18 +47,26 @@ def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
         for measure in _measured_in(columns, name, units[name], found):
             found[measure.name] = name
     by_name = {c.name: c for c in columns}
-    several = {measure: name for measure, name in found.items() if by_name[name].distinct > 1}
+    several = {
+        measure: name for measure, name in found.items() if by_name[name].distinct > 1 and not by_name[name].unique
+    }
     return tuple(replace(c, unit_column=several[c.name]) if c.name in several else c for c in columns)
 
 
 def _sort_of(column: ColumnProfile) -> str:
-    """ "currency" or "measure" of a column that says units, by its values or its name; else ""."""
-    if column.kind != "text" or not column.common or column.role not in ("category", "text", "identifier"):
-        return ""
-    values = {value.strip() for value, _ in column.common if isinstance(value, str) and value.strip()}
+    """ "currency" or "measure" of a column that says units, by its values or its name; else "".
+
+    A number is one where it is called a currency: it is a key to them.
+    """
     words = _words(column.name)
+    called = "currency" in words[-2:]
+    if column.role not in ("category", "text", "identifier") or column.kind not in ("text", "integer"):
+        return ""
+    if column.kind == "integer" or not column.common:
+        return "currency" if called else ""
+    values = {value.strip() for value, _ in column.common if isinstance(value, str) and value.strip()}
     whole = column.distinct == len(column.common) and bool(values)
-    if (whole and values <= _CURRENCIES) or "currency" in words[-2:]:
+    if called or (whole and values <= _CURRENCIES):
         return "currency"
     known = {value.lower() for value in values} & _UNITS
     named = any(words[-len(name) :] == name for name in _MEASURED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agro_data.databases.types import Cell
@@ -9,6 +11,9 @@ from agro_data.profiling.profile import ColumnProfile, Kind, Role
 from agro_data.profiling.unit_columns import with_units
 
 _MONEYS = ("EUR", "USD", "JPY")
+
+
+_KEY = ColumnProfile("currency_id", "INTEGER", "integer", "identifier", "currency ID", distinct=4)
 
 
 def _measure(name: str, kind: Kind = "real") -> ColumnProfile:
@@ -27,6 +32,8 @@ def _texts(name: str, values: tuple[Cell, ...], role: Role = "category") -> Colu
         ([_measure("NETPR"), _measure("NETWR"), _texts("WAERK", _MONEYS)], {"NETPR": "WAERK", "NETWR": "WAERK"}),
         ([_texts("WAERK", _MONEYS), _measure("NETWR")], {"NETWR": "WAERK"}),
         ([_measure("total"), _texts("currency", ("EUR",))], {}),
+        ([_measure("total"), _KEY], {"total": "currency_id"}),
+        ([_measure("exchange_rate"), replace(_texts("currency", _MONEYS), unique=True)], {}),
         ([_measure("total_count"), _measure("age"), _texts("currency", _MONEYS)], {}),
         ([_measure("population"), _texts("currency", ("euro", "krone"))], {}),
         (
