@@ -19,7 +19,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
-from agro_data.pairs.finding import TIES, Checked, Finding, counts_against
+from agro_data.pairs.finding import FOLLOWS, TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, OF_PAIRS, Verified, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.grade import Case, GoldResults, grade_many
@@ -147,6 +147,7 @@ def objection(before: Checked, after: Checked, mended: Finding) -> str:
         return f"{mended.kind} is found again"
     had, has = _kinds(before), _kinds(after)
     lesser = frozenset() if mended.kind in TIES | PROVED else TIES
+    lesser |= FOLLOWS.get(mended.kind, frozenset())  # was there before, and not told
     new = [kind for kind in has if kind not in had and kind not in lesser and (counts_against(kind) or kind in WORSE)]
     if new:
         return f"then {', '.join(new)} is found"

@@ -11,9 +11,10 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.culprits import by_halves
 from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
-from agro_data.pairs.finding import KINDS, TIES, Finding
+from agro_data.pairs.finding import KINDS, TIES, Finding, causes
 from agro_data.pairs.joins import check_joins
 from agro_data.pairs.literals import check_literals
+from agro_data.pairs.nulls import check_nulls
 from agro_data.pairs.reading import check_reading
 from agro_data.pairs.sizes import check_sizes
 from agro_data.pairs.wording import check_wording
@@ -69,7 +70,8 @@ def _check_together(
         if findings:  # what is equal, and what comes first, is another once sizes are read as such
             found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
     literals, joins = check_literals(database, names, sandbox), check_joins(database, names, profile, sandbox)
-    for more in (check_reading(names), literals, sizes, check_divisions(database, names, sandbox), joins):
+    nulls, divisions = check_nulls(database, names, profile, sandbox), check_divisions(database, names, sandbox)
+    for more in (check_reading(names), nulls, literals, sizes, divisions, joins):
         for sql, findings in more.items():
             found[sql] += findings
 
@@ -85,5 +87,5 @@ def _check_together(
                 if KINDS[one.kind].severity == "error":
                     yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
 
-    told = tuple((*found[pair.sql], *further(pair), *wording(pair)) for pair in pairs)
+    told = tuple(causes((*found[pair.sql], *further(pair), *wording(pair))) for pair in pairs)
     return Found(told, results, names)

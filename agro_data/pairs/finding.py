@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -100,6 +100,14 @@ _KINDS = (
     Kind("does_not_run", "error", True, "The SQL fails", _RUN),
     Kind("over_limit", "warning", True, "The SQL met a limit", "write it cheaper: nobody can grade it as it is"),
     Kind("reads_clock", "warning", True, "The answer is another at every run", "put the moment into the SQL"),
+    Kind("null_compared", "error", True, "A comparison with NULL is never true", "use IS NULL, or IS NOT NULL"),
+    Kind(
+        "null_in_list",
+        "warning",
+        True,
+        "NOT IN a list that has a NULL is true of no row",
+        "leave the NULLs out of the list, or use NOT EXISTS",
+    ),
     Kind("not_analysed", "note", True, "Runs, but could not be analysed", "look at it yourself"),
     Kind(
         "empty", "warning", True, "No row comes out", "a wrong SQL is empty as well: add data, or ask for other values"
@@ -182,6 +190,16 @@ _KINDS = (
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 TIES = frozenset({"tie_at_limit", "tie_in_order"})  # less than any fault that makes an answer wrong
+_NOTHING = frozenset({"empty", "null_only", "zero"})
+_IDLE = frozenset(f"{how}_{part}" for how in ("useless", "untested") for part in ("predicate", "join", "distinct"))
+# What is not told beside its cause: it says nothing more, and may be gone with it.
+FOLLOWS = {"null_compared": _NOTHING | _IDLE | {"negation_missing"}, "null_in_list": _NOTHING | _IDLE}
+
+
+def causes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings without those that follow from another among them."""
+    told = {kind for one in findings for kind in FOLLOWS.get(one.kind, ())}
+    return tuple(one for one in findings if one.kind not in told)
 
 
 def capital(text: str) -> str:

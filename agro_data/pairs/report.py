@@ -14,6 +14,8 @@ from agro_data.pairs.verify import Verified
 
 DID = {
     "unknown_name": "written as the schema does",
+    "null_compared": "IS NULL for = NULL, IS NOT NULL for <> NULL",
+    "null_in_list": "the NULLs are left out of the list",
     "tie_at_limit": "rows that compare equal are settled by what comes out: one of the answers that were open",
     "tie_in_order": "rows that compare equal are settled by what comes out: one of the orders that were open",
     "unlinked_join": "joined along the one foreign key between the tables",
