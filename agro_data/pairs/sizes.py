@@ -1,7 +1,8 @@
 """Numbers and dates that are kept as text, where their size counts: '9' is greater than '10', and 'null' than both; and
 of dates only the years are subtracted.
 
-Each finding is demonstrated: the statement runs again with these columns read as numbers, and gives another answer.
+Each finding is demonstrated: the statement runs again with these columns read as what they are, and gives another
+answer; where they may be read in several ways (is 3/4/20 in March?), in each of them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from sqlglot import exp
 from agro_data.databases.number_texts import MOST_MARKERS
 from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Cell, Database, Dialect
+from agro_data.databases.types import Cell, Database, Dialect, Result
 from agro_data.pairs.finding import Finding, capital
 from agro_data.pairs.mending import rewritten
+from agro_data.pairs.readings import Reading, may_be_read, ways_to_read
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.statistics import as_number, markers_among
+from agro_data.profiling.statistics import as_number
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Binding, Resolution, value_of
@@ -27,38 +29,37 @@ from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 
 LOOKED_AT = 5_000  # distinct values of a column
-_BY_SIZE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div)
+_COMPARED, _COMPUTED = (exp.GT, exp.GTE, exp.LT, exp.LTE), (exp.Add, exp.Sub, exp.Mul, exp.Div)
+_BY_SIZE = (*_COMPARED, *_COMPUTED)
 _AGGREGATES = (exp.Min, exp.Max, exp.Sum, exp.Avg)
 Place = tuple[str, str]  # table and column, as the schema spells them
 Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class _Numbers:
-    """A column of numbers some or all of which are stored as texts, or that has texts for missing values: its
-    `markers`.
-    """
-
-    markers: tuple[str, ...]
-    texts: bool  # some number is a text
-    whole: bool
-
-    def read(self, column: exp.Expr) -> exp.Expr:
-        """The column as numbers, NULL where it says that one is missing."""
-        value = column.copy()
-        for marker in self.markers:
-            value = exp.Nullif(this=value, expression=exp.Literal.string(marker))
-        return exp.cast(value, "BIGINT" if self.whole else "DOUBLE")
-
-
-@dataclass(frozen=True)
 class _Use:
-    """A column where its size counts, the node that stands there, and whether it is what MIN or MAX gives."""
+    """A column where its size counts: the node that stands there, the literals that it is compared with, whether it is
+    computed with, and whether it is what MIN or MAX gives.
+    """
 
     node: exp.Expr
     column: exp.Expr
     place: Place
+    literals: tuple[exp.Expr, ...]
+    computed: bool
     comes_out: bool
+
+    def fits(self, reading: Reading) -> bool:
+        """Whether it can be read so here."""
+        return (reading.sums or not self.computed) and all(reading.literal(one) is not None for one in self.literals)
+
+    def read(self, reading: Reading) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+        """The nodes that are read so, with what they are then."""
+        yield self.node, reading.read(self.column)
+        for one in self.literals:
+            meant = reading.literal(one)
+            if meant is not None and meant != one:
+                yield one, meant
 
 
 def check_sizes(
@@ -68,58 +69,73 @@ def check_sizes(
     are read as the numbers and dates that they are.
     """
     uses = {sql: list(_uses(found, profile)) for sql, found in names.items()}
-    numbers = _numbers(database, [use.place for some in uses.values() for use in some], sandbox)
-    offered: dict[str, Finding] = {}
+    ways = _ways(database, [use.place for some in uses.values() for use in some], sandbox)
+    offered: dict[str, list[_Offer]] = {}
     for sql, found in names.items():
-        kept = [use for use in uses[sql] if use.place in numbers]
+        kept = [use for use in uses[sql] if use.place in ways and all(map(use.fits, ways[use.place]))]
         days = list(_days(found, profile)) if database.dialect == "sqlite" else []
         if kept or days:
-            offered[sql] = _finding(found, kept, days, numbers, database.dialect)
-    asked = [(database, text) for sql, one in offered.items() for text in (sql, one.witness)]
+            offered[sql] = list(_offers(found, kept, days, ways, database.dialect))
+    asked = [
+        (database, text) for sql, some in offered.items() for text in (sql, *(one.finding.witness for one in some))
+    ]
     results = iter(execute(asked, sandbox, "rows"))
     findings: dict[str, list[Finding]] = {sql: [] for sql in names}
-    for sql, one in offered.items():
-        as_it_is, as_numbers = next(results), next(results)
-        ordered = names[sql].tree.args.get("order") is not None
-        if as_it_is.ok and as_numbers.ok and not same_answer(as_it_is.rows, as_numbers.rows, ordered):
-            findings[sql].append(one)
+    for sql, some in offered.items():
+        as_it_is, read = next(results), [next(results) for _ in some]
+        if all(_differs(as_it_is, one, offer, names[sql].ordered) for offer, one in zip(some, read, strict=True)):
+            findings[sql].append(some[0].finding)
     return findings
 
 
-def _finding(
+@dataclass(frozen=True)
+class _Offer:
+    """The finding if the answer proves to be another when columns are read in one way."""
+
+    finding: Finding
+    readings: tuple[Reading, ...]
+
+
+def _differs(as_it_is: Result, read: Result, offer: _Offer, ordered: bool) -> bool:
+    return as_it_is.ok and read.ok and not same_answer(as_it_is.rows, read.rows, ordered, offer.readings)
+
+
+def _offers(
     found: Resolution,
     uses: Sequence[_Use],
     days: Sequence[tuple[exp.Sub, exp.Expr]],
-    numbers: Mapping[Place, _Numbers],
+    ways: Mapping[Place, Sequence[Reading]],
     dialect: Dialect,
-) -> Finding:
-    """The finding if the answer proves to be another; its witness is the statement that shows it."""
-    read = [(use.node, numbers[use.place].read(use.column)) for use in uses]
-    witness = rewritten(found, [*read, *days], dialect)
-    said = [_held(place, numbers[place]) for place in dict.fromkeys(use.place for use in uses)]
-    said += [f"the difference {sql_text(node, dialect)} is one of years" for node, _ in days]
-    says = f"{capital('; '.join(dict.fromkeys(said)))}: read as what they are, they give another answer."
-    return Finding("text_as_number", says, witness, witness if _is_sure(found, uses, days, numbers) else "")
+) -> Iterator[_Offer]:
+    """What is offered for each of the ways in which the columns may be read: the fault is one whichever is meant."""
+    many = max((len(ways[use.place]) for use in uses), default=1)
+    for number in range(many):
+        readings = {use.place: ways[use.place][min(number, len(ways[use.place]) - 1)] for use in uses}
+        read = [pair for use in uses for pair in use.read(readings[use.place])]
+        witness = rewritten(found, [*read, *days], dialect)
+        said = [reading.held(".".join(place)) for place, reading in readings.items()]
+        said += [f"the difference {sql_text(node, dialect)} is one of years" for node, _ in days]
+        says = f"{capital('; '.join(dict.fromkeys(said)))}: read as what they are, they give another answer."
+        sure = many == 1 and _is_sure(found, uses, days, readings)
+        yield _Offer(Finding("text_as_number", says, witness, witness if sure else ""), tuple(readings.values()))
 
 
 def _is_sure(
-    found: Resolution, uses: Sequence[_Use], days: Sequence[tuple[exp.Sub, exp.Expr]], numbers: Mapping[Place, _Numbers]
+    found: Resolution,
+    uses: Sequence[_Use],
+    days: Sequence[tuple[exp.Sub, exp.Expr]],
+    readings: Mapping[Place, Reading],
 ) -> bool:
     """Whether one way is left. It is not sure if NULL would come first, since a missing value need not be the least; if
-    the number is united with another SELECT's texts; or if an average of days may be asked for in years.
+    the number is united with another SELECT's texts; if a date would come out in another form; or if an average of days
+    may be asked for in years.
     """
     rising = any(not key.args.get("desc") for key in found.tree.find_all(exp.Ordered))
-    united = isinstance(found.tree, exp.SetOperation) and any(use.comes_out for use in uses)
-    missing = rising and any(numbers[use.place].markers for use in uses)
+    out = [use for use in uses if use.comes_out]
+    shown = bool(out) and (isinstance(found.tree, exp.SetOperation) or not all(readings[use.place].sums for use in out))
+    missing = rising and any(readings[use.place].markers for use in uses)
     averaged = any(holder is not None and is_aggregate(holder) for holder in (around(node) for node, _ in days))
-    return not united and not missing and not averaged
-
-
-def _held(place: Place, numbers: _Numbers) -> str:
-    markers = " and ".join(map(repr, numbers.markers))
-    if not numbers.texts:
-        return f"{markers} stands among the numbers of {'.'.join(place)}"
-    return f"numbers are kept as text in {'.'.join(place)}{f', {markers} among them' if markers else ''}"
+    return not shown and not missing and not averaged
 
 
 # --- where size counts -------------------------------------------------------------------------------------------
@@ -134,7 +150,18 @@ def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
             column = _column(operand, found)
             place = _place(found.binding(column)) if column is not None else None
             if column is not None and place is not None and _may_be_text(place, profile):
-                yield _Use(operand, column, place, isinstance(node, (exp.Min, exp.Max)))
+                computed = isinstance(node, (exp.Sum, exp.Avg, *_COMPUTED))
+                literals = tuple(side for side in _against(node, operand) if isinstance(side, exp.Literal))
+                yield _Use(operand, column, place, literals, computed, isinstance(node, (exp.Min, exp.Max)))
+
+
+def _against(node: exp.Expr, operand: exp.Expr) -> Sequence[exp.Expr]:
+    """What a comparison holds an operand against."""
+    if isinstance(node, exp.Between):
+        return node.args["low"], node.args["high"]
+    if isinstance(node, _COMPARED):
+        return (node.expression if operand is node.this else node.this,)
+    return ()
 
 
 def _column(node: exp.Expr, found: Resolution) -> exp.Expr | None:
@@ -155,28 +182,25 @@ def _place(binding: Binding | None) -> Place | None:
 def _may_be_text(place: Place, profile: DatabaseProfile) -> bool:
     """What is known of its values does not speak against numbers. Codes that name rows may well be sorted as texts."""
     column = profile.table(place[0]).column(place[1])
-    strange = sum(as_number(value) is None for value, _ in column.common)
-    return column.kind in ("text", "other") and column.role != "identifier" and strange <= MOST_MARKERS
+    strange = sum(not may_be_read(value) for value, _ in column.common)
+    text = column.kind in ("text", "date", "datetime", "other")
+    return text and column.role != "identifier" and strange <= MOST_MARKERS
 
 
-def _numbers(database: Database, places: Sequence[Place], sandbox: Sandbox) -> dict[Place, _Numbers]:
-    """The columns among these whose values are numbers, with some of the numbers, or a marker for a missing one, stored
-    as text.
-    """
+def _ways(database: Database, places: Sequence[Place], sandbox: Sandbox) -> dict[Place, tuple[Reading, ...]]:
+    """The columns among these some of whose values are texts that are numbers or dates, with how they may be read."""
     asked = list(dict.fromkeys(places))
     statements = [
         f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} WHERE {quoted(column)} IS NOT NULL LIMIT {LOOKED_AT}"
         for table, column in asked
     ]
-    found: dict[Place, _Numbers] = {}
-    for place, result in zip(asked, execute([(database, sql) for sql in statements], sandbox, "rows"), strict=True):
-        values = [row[0] for row in result.rows] if result.ok else []
-        markers = markers_among(values)
-        if markers is not None and any(isinstance(value, str) for value in values):
-            numbers = [value for value in values if value not in markers]
-            whole = all(number == int(number) for number in map(as_number, numbers) if number is not None)
-            found[place] = _Numbers(markers, any(isinstance(value, str) for value in numbers), whole)
-    return found
+    results = execute([(database, sql) for sql in statements], sandbox, "rows")
+    found = {
+        place: ways_to_read([row[0] for row in result.rows], database.dialect)
+        for place, result in zip(asked, results, strict=True)
+        if result.ok
+    }
+    return {place: some for place, some in found.items() if some}
 
 
 def _days(found: Resolution, profile: DatabaseProfile) -> Iterator[tuple[exp.Sub, exp.Expr]]:
@@ -202,12 +226,14 @@ def _is_date(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> boo
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def same_answer(one: Sequence[Row], other: Sequence[Row], ordered: bool) -> bool:
-    """Whether two answers are the same but for how a number is written."""
-    left, right = ([tuple(map(_plain, row)) for row in rows] for rows in (one, other))
+def same_answer(one: Sequence[Row], other: Sequence[Row], ordered: bool, readings: Sequence[Reading] = ()) -> bool:
+    """Whether two answers are the same but for how a number, or what is read so, is written."""
+    left, right = ([tuple(_plain(cell, readings) for cell in row) for row in rows] for rows in (one, other))
     return left == right if ordered else Counter(left) == Counter(right)
 
 
-def _plain(cell: Cell) -> Cell:
+def _plain(cell: Cell, readings: Sequence[Reading]) -> Cell:
+    for reading in readings:
+        cell = reading.value(cell)
     number = as_number(cell)
     return cell if number is None else float(f"{number:.9g}")

@@ -51,6 +51,75 @@ SAME = [
     "SELECT model FROM car WHERE till - since > 0",
 ]
 
+FORMS = """
+CREATE TABLE log (id INTEGER PRIMARY KEY, day TEXT, entered TEXT, budget TEXT, price TEXT, us TEXT, either TEXT,
+                  loose TEXT, since TEXT);
+INSERT INTO log VALUES
+    (1, '31.01.2021', '2023-05-01', '5.408.000,00', '900', '9/30/19', '01.02.2019', '2020-9-3', '20210131'),
+    (2, '05.03.2022', '14.12.2023', '950.000,50', '1,200', '10/2/18', '05.03.2018', '2020-11-20', '20220305'),
+    (3, '02.12.2023', '11/23/21', '12,00', '75', '1/15/20', '04.04.2020', '2019-12-1', '20231202'),
+    (4, '10.06.2020', '07.11.2014', '3.456.000,00', '10,500', '12/31/17', '03.05.2021', '2018-1-30', '20200610');
+"""
+# of these, what is offered; None: told, with more than one way to mend it
+READ: list[tuple[str, str | None]] = [
+    ("SELECT id FROM log ORDER BY day DESC LIMIT 1",
+     "SELECT id FROM log ORDER BY SUBSTRING(day, 7, 4) || '-' || SUBSTRING(day, 4, 2) || '-' || SUBSTRING(day, 1, 2) "
+     "DESC LIMIT 1"),
+    ("SELECT count(*) FROM log WHERE day > '05.03.2022'",
+     "SELECT COUNT(*) FROM log WHERE SUBSTRING(day, 7, 4) || '-' || SUBSTRING(day, 4, 2) || '-' || "
+     "SUBSTRING(day, 1, 2) > '2022-03-05'"),
+    ("SELECT max(day) FROM log", None),  # it would come out in another form
+    ("SELECT id FROM log ORDER BY entered DESC LIMIT 1", None),
+    ("SELECT id FROM log ORDER BY us DESC LIMIT 1", None),  # of which century?
+    ("SELECT id FROM log ORDER BY either DESC LIMIT 1", None),  # the second or the first of the parts is the month
+    ("SELECT id FROM log WHERE loose < '2020-10-01'",
+     "SELECT id FROM log WHERE SUBSTRING(loose, 1, 4) || '-' || SUBSTRING('0' || SUBSTRING(loose, 6, "
+     "INSTR(SUBSTRING(loose, 6), '-') - 1), -2) || '-' || SUBSTRING('0' || SUBSTRING(loose, 6 + "
+     "INSTR(SUBSTRING(loose, 6), '-')), -2) < '2020-10-01'"),
+    ("SELECT sum(budget) FROM log", "SELECT SUM(CAST(REPLACE(REPLACE(budget, '.', ''), ',', '.') AS REAL)) FROM log"),
+    ("SELECT avg(budget) FROM log", "SELECT AVG(CAST(REPLACE(REPLACE(budget, '.', ''), ',', '.') AS REAL)) FROM log"),
+    ("SELECT id FROM log ORDER BY budget DESC LIMIT 1",
+     "SELECT id FROM log ORDER BY CAST(REPLACE(REPLACE(budget, '.', ''), ',', '.') AS REAL) DESC LIMIT 1"),
+    ("SELECT id FROM log WHERE budget > '1.000.000,00'",
+     "SELECT id FROM log WHERE CAST(REPLACE(REPLACE(budget, '.', ''), ',', '.') AS REAL) > 1000000"),
+    ("SELECT sum(price) FROM log", None),  # is 1,200 more than a thousand?
+]  # fmt: skip
+UNREAD = [
+    "SELECT max(since) FROM log",  # sorts as it is
+    "SELECT day FROM log ORDER BY id",
+    "SELECT id FROM log WHERE day = '05.03.2022'",
+    "SELECT count(*) FROM log WHERE day > '2'",  # no date
+    "SELECT max(day) FROM log WHERE id = 1",
+    "SELECT id FROM log WHERE budget > '0'",
+]
+
+
+def _log(folder: Path) -> Audit:
+    with closing(sqlite3.connect(folder / "log.sqlite")) as connection:
+        connection.executescript(FORMS)
+    statements = [*(sql for sql, _ in READ), *UNREAD]
+    asked = [f"Question {number}, below 1,000,000?" for number in range(len(statements))]
+    rows = [{"db_id": "log", "question": one, "query": sql} for one, sql in zip(asked, statements, strict=True)]
+    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    return audit_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    return _log(tmp_path_factory.mktemp("log"))
+
+
+@pytest.mark.parametrize("number", range(len(READ)), ids=[sql for sql, _ in READ])
+def test_dates_and_separated_numbers_are_read_as_what_they_are(log: Audit, number: int) -> None:
+    found = [one for one in log.verified.checked[number].findings if one.kind == "text_as_number"]
+    assert [one.mended for one in found] == [READ[number][1] or ""]
+    assert (log.mended[number].sql if number in log.mended else None) == READ[number][1], log.refused
+
+
+@pytest.mark.parametrize("number", range(len(UNREAD)), ids=UNREAD)
+def test_what_needs_no_reading_is_no_finding(log: Audit, number: int) -> None:
+    assert "text_as_number" not in {one.kind for one in log.verified.checked[len(READ) + number].findings}
+
 
 def _audit(folder: Path, statements: list[str]) -> Audit:
     with closing(sqlite3.connect(folder / "cars.sqlite")) as connection:
@@ -99,11 +168,21 @@ def test_texts_that_tie_are_no_tie_to_settle(tmp_path: Path) -> None:
 
 def test_duckdb(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "cars.duckdb") as connection:
-        connection.execute("CREATE TABLE car (model VARCHAR, days VARCHAR)")
-        connection.execute("INSERT INTO car VALUES ('amc', '7'), ('ford', '40'), ('opel', '112')")
-    rows = [{"db_id": "cars", "question": "Which?", "query": "SELECT model FROM car ORDER BY days DESC LIMIT 1"}]
+        connection.execute("CREATE TABLE car (model VARCHAR, days VARCHAR, built VARCHAR, price VARCHAR)")
+        connection.execute(
+            "INSERT INTO car VALUES ('amc', '7', '30.1.2020', '1.200,00'), ('ford', '40', '4.12.2021', '900,50'), "
+            "('opel', '112', '9.10.2019', '15.000,00')"
+        )
+    keys = ("days", "built", "price")
+    statements = [f"SELECT model FROM car ORDER BY {key} DESC LIMIT 1" for key in keys]
+    rows = [{"db_id": "cars", "question": f"{sql}?", "query": sql} for sql in statements]
     (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
     found = verify_pairs(tmp_path / "a.json", tmp_path, cache=tmp_path / "cache", workers=1)
-    assert [one.mended for one in found.checked[0].findings if one.kind == "text_as_number"] == [
-        "SELECT model FROM car ORDER BY CAST(days AS BIGINT) DESC LIMIT 1"
+    mended = [one.mended for pair in found.checked for one in pair.findings if one.kind == "text_as_number"]
+    assert mended == [
+        "SELECT model FROM car ORDER BY CAST(days AS BIGINT) DESC LIMIT 1",
+        "SELECT model FROM car ORDER BY SUBSTRING(built, -4) || '-' || SUBSTRING('0' || SUBSTRING(built, "
+        "STRPOS(built, '.') + 1, LENGTH(built) - STRPOS(built, '.') - 5), -2) || '-' || SUBSTRING('0' || "
+        "SUBSTRING(built, 1, STRPOS(built, '.') - 1), -2) DESC LIMIT 1",
+        "SELECT model FROM car ORDER BY CAST(REPLACE(REPLACE(price, '.', ''), ',', '.') AS DOUBLE) DESC LIMIT 1",
     ]

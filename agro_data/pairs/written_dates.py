@@ -1,0 +1,186 @@
+"""Dates that are kept as texts which do not sort as dates do (05.03.2022, 7/4/20): read as ISO writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice, product
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+
+from agro_data.databases.types import Cell, Dialect
+
+MOST_WAYS = 4  # in which the dates of one column may be read
+_DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:(?: |T)(\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?")
+_YEARS = 69  # two digits below it are of this century, as POSIX has it
+Order = Literal["ymd", "dmy", "mdy"]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What can be seen of how dates are written: the separator, where the year stands and its digits, and whether all
+    have as many characters.
+    """
+
+    separator: str
+    first: bool
+    years: int
+    fixed: bool
+    clock: bool
+
+    @property
+    def key(self) -> tuple[str, bool, int]:
+        return self.separator, self.first, self.years
+
+    @property
+    def pattern(self) -> str:
+        """What the texts of this shape are LIKE."""
+        year, part = "_" * self.years, "__" if self.fixed else "%"
+        parts = [year, part, part] if self.first else [part, part, year]
+        return self.separator.join(parts) + ("%" if self.clock else "")
+
+    @property
+    def sorts(self) -> bool:
+        return self.first and self.fixed
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A shape with what cannot be seen: which part is the month, and of which century are years of two digits."""
+
+    shape: _Shape
+    order: Order
+    old: bool = False  # two digits are of 19.. whatever they are
+
+    def iso(self, match: re.Match[str]) -> str:
+        """The date as ISO writes it; "" if there is none."""
+        named = dict(zip(self.order, (match[1], match[3], match[4]), strict=True))
+        year = int(named["y"])
+        if self.shape.years == 2:
+            year += 1900 if self.old or year >= _YEARS else 2000
+        try:
+            day = date(year, int(named["m"]), int(named["d"])).isoformat()
+        except ValueError:
+            return ""
+        return f"{day} {match[5]}" if match[5] else day
+
+    def sql(self, dialect: Dialect) -> exp.Expr:
+        """The column `x` as ISO writes it."""
+        first, second, third = self._fixed() if self.shape.fixed else self._split()
+        named = dict(zip(self.order, (first, second, third), strict=True))
+        year = named["y"]
+        if self.shape.years == 2:
+            year = f"'19' || {year}" if self.old else f"CASE WHEN {year} < '{_YEARS}' THEN '20' ELSE '19' END || {year}"
+        month, day = (named[part] if self.shape.fixed else f"SUBSTR('0' || {named[part]}, -2)" for part in "md")
+        clock = " || REPLACE(SUBSTR(x, 11), 'T', ' ')" if self.shape.clock else ""
+        return sqlglot.parse_one(f"{year} || '-' || {month} || '-' || {day}{clock}", read=dialect)
+
+    def _fixed(self) -> tuple[str, str, str]:
+        starts = (1, 6, 9) if self.shape.first else (1, 4, 7)
+        sizes = (4, 2, 2) if self.shape.first else (2, 2, self.shape.years)
+        first, second, third = (f"SUBSTR(x, {start}, {size})" for start, size in zip(starts, sizes, strict=True))
+        return first, second, third
+
+    def _split(self) -> tuple[str, str, str]:
+        cut, years = f"INSTR(x, '{self.shape.separator}')", self.shape.years
+        if self.shape.first:
+            cut = f"INSTR(SUBSTR(x, 6), '{self.shape.separator}')"
+            return "SUBSTR(x, 1, 4)", f"SUBSTR(x, 6, {cut} - 1)", f"SUBSTR(x, 6 + {cut})"
+        return (
+            f"SUBSTR(x, 1, {cut} - 1)",
+            f"SUBSTR(x, {cut} + 1, LENGTH(x) - {cut} - {years + 1})",
+            f"SUBSTR(x, -{years})",
+        )
+
+
+@dataclass(frozen=True)
+class Dates:
+    """One way to read the dates of a column, whose texts may be of several shapes."""
+
+    markers: tuple[str, ...]  # texts for a missing one
+    forms: tuple[_Form, ...]
+    dialect: Dialect
+    sums = False
+
+    def held(self, where: str) -> str:
+        how = "of several forms" if len(self.forms) > 1 else "that do not sort as texts do"
+        return f"dates {how} are kept as text in {where}"
+
+    def value(self, cell: Cell) -> Cell:
+        """The date that a text is, as ISO writes it; another cell as it is."""
+        match = _DATE.fullmatch(cell) if isinstance(cell, str) else None
+        if match is None:
+            return cell
+        form = next((form for form in self.forms if form.shape.key == _key(match)), None)
+        return (form.iso(match) if form is not None else "") or cell
+
+    def literal(self, text: exp.Expr) -> exp.Expr | None:
+        """What a literal is compared with this column as; None if it is no date, nor the beginning of one."""
+        read = self.value(text.name)
+        known = isinstance(read, str) and re.match(r"\d{4}(-\d\d(-\d\d)?)?\b", read)
+        return exp.Literal.string(read) if known else None
+
+    def read(self, column: exp.Expr) -> exp.Expr:
+        """The column as dates that sort, NULL where it says that one is missing."""
+        value = self.forms[0].sql(self.dialect)
+        if len(self.forms) > 1:
+            value = exp.Case()
+            for form in self.forms:
+                like = exp.Like(this=exp.column("x"), expression=exp.Literal.string(form.shape.pattern))
+                value = value.when(like, form.sql(self.dialect))
+        shown = column.copy()
+        for marker in self.markers:
+            shown = exp.Nullif(this=shown, expression=exp.Literal.string(marker))
+        return value.transform(lambda node: shown.copy() if isinstance(node, exp.Column) and node.name == "x" else node)
+
+
+def date_ways(texts: Sequence[str], markers: tuple[str, ...], dialect: Dialect) -> tuple[Dates, ...]:
+    """The ways in which all these texts are dates; none where they sort as such, or may mean too much."""
+    groups: dict[tuple[str, bool, int], list[re.Match[str]]] = {}
+    for text in texts:
+        match = _DATE.fullmatch(text)
+        if match is None:
+            return ()
+        groups.setdefault(_key(match), []).append(match)
+    shapes = [_shape(key, group) for key, group in groups.items()]
+    if len(shapes) == 1 and shapes[0] is not None and shapes[0].sorts:
+        return ()
+    ways = [
+        list(_forms(shape, group)) for shape, group in zip(shapes, groups.values(), strict=True) if shape is not None
+    ]
+    if len(ways) < len(shapes):
+        return ()
+    found = [Dates(markers, forms, dialect) for forms in islice(product(*ways), MOST_WAYS + 1)]
+    return tuple(found) if len(found) <= MOST_WAYS else ()
+
+
+def _key(match: re.Match[str]) -> tuple[str, bool, int]:
+    """The separator, whether the year stands first, and its digits."""
+    first = len(match[1]) == 4
+    return match[2], first, len(match[1] if first else match[4])
+
+
+def _shape(key: tuple[str, bool, int], matches: Sequence[re.Match[str]]) -> _Shape | None:
+    """The shape that these have in common; None if it is of no date that can be read."""
+    separator, first, years = key
+    parts = [(match[3], match[4] if first else match[1]) for match in matches]
+    if years not in (2, 4) or any(len(part) > 2 for pair in parts for part in pair):
+        return None
+    fixed, clock = all(len(part) == 2 for pair in parts for part in pair), any(match[5] for match in matches)
+    if clock and (not fixed or years == 2):
+        return None
+    return _Shape(separator, first, years, fixed, clock)
+
+
+def _forms(shape: _Shape, matches: Sequence[re.Match[str]]) -> Iterator[_Form]:
+    """The forms by which each of these is a date."""
+    orders: tuple[Order, ...] = ("ymd",) if shape.first else ("dmy", "mdy")
+    for order in orders:
+        for old in (False, True) if shape.years == 2 else (False,):
+            form = _Form(shape, order, old)
+            if all(map(form.iso, matches)):
+                yield form
