@@ -13,6 +13,7 @@ from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
 from agro_data.pairs.joins import check_joins
+from agro_data.pairs.literal_forms import check_literal_forms
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.nulls import check_nulls
 from agro_data.pairs.reading import check_reading
@@ -71,7 +72,8 @@ def _check_together(
             found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
     literals, joins = check_literals(database, names, sandbox), check_joins(database, names, profile, sandbox)
     nulls, divisions = check_nulls(database, names, profile, sandbox), check_divisions(database, names, sandbox)
-    for more in (check_reading(names), nulls, literals, sizes, divisions, joins):
+    forms = check_literal_forms(database, names, profile, sandbox)
+    for more in (check_reading(names), nulls, forms, literals, sizes, divisions, joins):
         for sql, findings in more.items():
             found[sql] += findings
 

@@ -156,6 +156,13 @@ _KINDS = (
         "write it as the data do",
     ),
     Kind("literal_misspelt", "warning", True, "A value is absent, one like it is there", "write it as the data do"),
+    Kind(
+        "literal_other_form",
+        "warning",
+        True,
+        "A date is in another form than the column's, which changes the answer",
+        "write it as the data do; of moments ask up to the end of a day",
+    ),
     Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
     Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
     Kind("number_differs", "warning", True, "Question and SQL name different numbers", "make them agree"),
@@ -193,7 +200,11 @@ TIES = frozenset({"tie_at_limit", "tie_in_order"})  # less than any fault that m
 _NOTHING = frozenset({"empty", "null_only", "zero"})
 _IDLE = frozenset(f"{how}_{part}" for how in ("useless", "untested") for part in ("predicate", "join", "distinct"))
 # What is not told beside its cause: it says nothing more, and may be gone with it.
-FOLLOWS = {"null_compared": _NOTHING | _IDLE | {"negation_missing"}, "null_in_list": _NOTHING | _IDLE}
+FOLLOWS = {
+    "null_compared": _NOTHING | _IDLE | {"negation_missing"},
+    "null_in_list": _NOTHING | _IDLE,
+    "literal_other_form": frozenset({"literal_absent", "zero"}),
+}
 
 
 def causes(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -24,6 +24,7 @@ DID = {
     "useless_distinct": "DISTINCT is taken out",
     "literal_other_case": "written as the data do",
     "literal_misspelt": "written as the data do",
+    "literal_other_form": "written as the data do",
     "text_as_number": "read as numbers or dates, which is what the texts are",
     "bound_differs": "compared with the bound itself, or without it, as the question says",
     "order_reversed": "turned, as the question says",

@@ -19,12 +19,13 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect, Result
 from agro_data.pairs.finding import Finding, capital
 from agro_data.pairs.mending import rewritten
+from agro_data.pairs.places import Place, column_of, place_of
 from agro_data.pairs.readings import Reading, may_be_read, ways_to_read
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Binding, Resolution, value_of
+from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 
@@ -32,34 +33,33 @@ LOOKED_AT = 5_000  # distinct values of a column
 _COMPARED, _COMPUTED = (exp.GT, exp.GTE, exp.LT, exp.LTE), (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _BY_SIZE = (*_COMPARED, *_COMPUTED)
 _AGGREGATES = (exp.Min, exp.Max, exp.Sum, exp.Avg)
-Place = tuple[str, str]  # table and column, as the schema spells them
 Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
 class _Use:
-    """A column where its size counts: the node that stands there, the literals that it is compared with, whether it is
-    computed with, and whether it is what MIN or MAX gives.
+    """A column where its size counts: the node that stands there, the literals that it is compared with and their
+    nodes, whether it is computed with, and whether it is what MIN or MAX gives.
     """
 
     node: exp.Expr
     column: exp.Expr
     place: Place
-    literals: tuple[exp.Expr, ...]
+    literals: tuple[tuple[exp.Expr, exp.Expr], ...]
     computed: bool
     comes_out: bool
 
     def fits(self, reading: Reading) -> bool:
         """Whether it can be read so here."""
-        return (reading.sums or not self.computed) and all(reading.literal(one) is not None for one in self.literals)
+        return (reading.sums or not self.computed) and all(reading.literal(one) is not None for _, one in self.literals)
 
     def read(self, reading: Reading) -> Iterator[tuple[exp.Expr, exp.Expr]]:
         """The nodes that are read so, with what they are then."""
         yield self.node, reading.read(self.column)
-        for one in self.literals:
+        for node, one in self.literals:
             meant = reading.literal(one)
             if meant is not None and meant != one:
-                yield one, meant
+                yield node, meant
 
 
 def check_sizes(
@@ -147,11 +147,12 @@ def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
         if isinstance(node, _AGGREGATES) and not is_aggregate(node):
             continue  # the greater of two
         for operand in (node.this, node.expression) if isinstance(node, _BY_SIZE) else (node.this,):
-            column = _column(operand, found)
-            place = _place(found.binding(column)) if column is not None else None
+            column = column_of(operand, found)
+            place = place_of(found.binding(column)) if column is not None else None
             if column is not None and place is not None and _may_be_text(place, profile):
                 computed = isinstance(node, (exp.Sum, exp.Avg, *_COMPUTED))
-                literals = tuple(side for side in _against(node, operand) if isinstance(side, exp.Literal))
+                sides = [(side, value_of(side, found)) for side in _against(node, operand)]
+                literals = tuple((side, one) for side, one in sides if isinstance(one, exp.Literal))
                 yield _Use(operand, column, place, literals, computed, isinstance(node, (exp.Min, exp.Max)))
 
 
@@ -162,21 +163,6 @@ def _against(node: exp.Expr, operand: exp.Expr) -> Sequence[exp.Expr]:
     if isinstance(node, _COMPARED):
         return (node.expression if operand is node.this else node.this,)
     return ()
-
-
-def _column(node: exp.Expr, found: Resolution) -> exp.Expr | None:
-    """The column that an operand is, also by the name of an output."""
-    inner = node.unnest()
-    if not isinstance(inner, exp.Column):
-        return None
-    named = found.aliased(inner)
-    return named if isinstance(named, exp.Column) else inner
-
-
-def _place(binding: Binding | None) -> Place | None:
-    if binding is None or binding.kind != "column" or binding.source is None or not binding.source.table:
-        return None
-    return binding.source.table, binding.source.columns[binding.name]
 
 
 def _may_be_text(place: Place, profile: DatabaseProfile) -> bool:
@@ -218,8 +204,8 @@ def _days(found: Resolution, profile: DatabaseProfile) -> Iterator[tuple[exp.Sub
 
 
 def _is_date(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> bool:
-    column = _column(node, found)
-    place = _place(found.binding(column)) if column is not None else None
+    column = column_of(node, found)
+    place = place_of(found.binding(column)) if column is not None else None
     return place is not None and profile.table(place[0]).column(place[1]).date_format == "iso"
 
 

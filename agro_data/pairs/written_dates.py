@@ -121,7 +121,7 @@ class Dates:
     def literal(self, text: exp.Expr) -> exp.Expr | None:
         """What a literal is compared with this column as; None if it is no date, nor the beginning of one."""
         read = self.value(text.name)
-        known = isinstance(read, str) and re.match(r"\d{4}(-\d\d(-\d\d)?)?\b", read)
+        known = text.is_string and isinstance(read, str) and re.match(r"\d{4}(-\d\d(-\d\d)?)?\b", read)
         return exp.Literal.string(read) if known else None
 
     def read(self, column: exp.Expr) -> exp.Expr:
