@@ -13,6 +13,7 @@ from agro_data.pairs.bounds import check_bounds
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.left_out import check_left_out
 from agro_data.pairs.mending import rewritten, turned
+from agro_data.pairs.moments import ends_of_moments, is_moment
 from agro_data.pairs.numbers import SMALL, check_numbers, listed, says_time
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
@@ -67,8 +68,8 @@ def check_wording(
         *check_bounds(question, found, dialect),
         *_texts(question, evidence, values, found.tables),
         *_limits(question, evidence, values),
-        *_direction(question, found, dialect),
-        *_extremes(question, found, dialect),
+        *_direction(question, found, profile),
+        *_extremes(question, found, profile),
         *_aggregates(question, evidence, sql, found, profile),
         *check_left_out(question, sql, found, profile),
     ]
@@ -180,7 +181,7 @@ def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
 # --- order and extremes ------------------------------------------------------------------------------------------
 
 
-def _direction(question: str, found: Resolution, dialect: Dialect) -> Iterator[Finding]:
+def _direction(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
     """The first key is what decides; those after it settle ties."""
     order = found.tree.args.get("order")
     if order is None:
@@ -189,43 +190,49 @@ def _direction(question: str, found: Resolution, dialect: Dialect) -> Iterator[F
     falling = bool(key.args.get("desc"))
     if found.tree.args.get("limit") is None:
         up, down = _ASCENDING.search(question), _DESCENDING.search(question)
-        mended = "" if further else turned(found, dialect)  # whether "in descending order" is said of all keys is open
+        mended = (
+            "" if further else turned(found, profile.dialect)
+        )  # whether "in descending order" is said of all keys is open
         if up and not down and falling:
             yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.", mended=mended)
         elif down and not up and not falling:
             says = f"The question says {down[0]!r}, the SQL sorts ascending."
             yield Finding("order_reversed", says, mended=mended)
         return
-    if any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)) or _is_rank(key.this):
+    if found.tree.find(exp.Min, exp.Max, exp.SetOperation) is not None:
         return
-    most, least = _ends(question, [key.this])
+    most, least = _ends(question, [key.this], found, profile)
     if most and not falling:
         says = f"The question says {most!r}, the SQL takes the first in ascending order."
-        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
     elif least and falling:
         says = f"The question says {least!r}, the SQL takes the first in DESC order."
-        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
 
 
-def _extremes(question: str, found: Resolution, dialect: Dialect) -> Iterator[Finding]:
+def _extremes(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
     """MIN where the question asks for the greatest, or MAX for the least, where nothing else may be what it means."""
     calls = [call for call in found.tree.find_all(exp.Min, exp.Max) if is_aggregate(call)]
     others = found.tree.find(exp.Order, exp.SetOperation, exp.Window)
-    if others is not None or len({type(call) for call in calls}) != 1 or any(_is_rank(call.this) for call in calls):
+    if others is not None or len({type(call) for call in calls}) != 1:
         return
     named = " ".join(word for call in calls for column in call.find_all(exp.Column) for word in words_of(column.name))
     if _MOST.search(named) or _LEAST.search(named):
         return  # the greatest of the least values
-    most, least = _ends(question, [call.this for call in calls])
+    most, least = _ends(question, [call.this for call in calls], found, profile)
     reversed_ = least if isinstance(calls[0], exp.Max) else most
     if reversed_:
         name, asked = ("MAX", exp.Min) if reversed_ is least else ("MIN", exp.Max)
-        mended = rewritten(found, [(call, asked(this=call.this.copy())) for call in calls], dialect)
+        mended = rewritten(found, [(call, asked(this=call.this.copy())) for call in calls], profile.dialect)
         yield Finding("extreme_reversed", f"The question says {reversed_!r}, the SQL takes the {name}.", mended=mended)
 
 
-def _ends(question: str, keys: Sequence[exp.Expr]) -> tuple[str, str]:
+def _ends(question: str, keys: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> tuple[str, str]:
     """The word for the greatest and the one for the least of these; "" where there is none, or one for both."""
+    if all(is_moment(key, found, profile) for key in keys):
+        return ends_of_moments(question)
+    if any(map(_is_rank, keys)):
+        return "", ""
     most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
     if all(map(_is_age, keys)):
         most, least = most or _OLDEST.search(question), least or _YOUNGEST.search(question)

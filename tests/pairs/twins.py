@@ -189,6 +189,36 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("The minimum of the maximum?", "SELECT max(top) FROM (SELECT amount AS top FROM sale)"),
     ),
     (
+        "extreme_reversed",
+        ("On which day was the earliest sale?", "SELECT max(day) FROM sale"),
+        ("On which day was the earliest sale?", "SELECT min(day) FROM sale"),
+    ),
+    (
+        "extreme_reversed",
+        ("What is the amount of the most recent sale?", "SELECT amount FROM sale ORDER BY day, sale_id LIMIT 1"),
+        ("What is the amount of the most recent sale?", "SELECT amount FROM sale ORDER BY day DESC, sale_id LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("When was the first sale?", "SELECT max(day) FROM sale"),
+        ("When was the first name sold?", "SELECT max(day) FROM sale"),
+    ),
+    (
+        "extreme_reversed",  # of days of birth the oldest has the least
+        ("Which is the oldest sale?", "SELECT sale_id FROM sale ORDER BY day DESC, sale_id LIMIT 1"),
+        ("Which is the oldest sale?", "SELECT sale_id FROM sale ORDER BY day, sale_id LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",  # both ends are said
+        ("When was the newest sale?", "SELECT min(day) FROM sale"),
+        ("When was the last sale of the oldest stall?", "SELECT max(day) FROM sale"),
+    ),
+    (
+        "extreme_reversed",
+        ("What is the day of the latest sale?", "SELECT min(day) FROM sale"),
+        ("What is the earliest day by which all sales were made?", "SELECT max(day) FROM sale"),
+    ),
+    (
         "average_missing",
         ("What is the average amount?", "SELECT amount FROM sale"),
         ("What is the average amount?", "SELECT avg(amount) FROM sale"),
