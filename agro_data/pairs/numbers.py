@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from agro_data.pairs.finding import Finding
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.said import Said, SqlValues, numbers_in, words_of
+from agro_data.sql.said import Said, SqlValues, date_parts, numbers_in, words_of
 
 SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")
 
@@ -203,8 +203,11 @@ def _explained(said: Said, evidence: str) -> bool:
 
 def _is_said(number: float, known: Sequence[Said], question: str) -> bool:
     near = (number, number - 1, number + 1, number * 100, -number)
-    if any(_close(value, one) for said in known for value in said.values for one in near):
+    values = {value for said in known for value in said.values}
+    if any(_close(value, one) for value in values for one in near):
         return True
+    if any(float(part) in values for part in date_parts(_shown(number)) if len(part) == 4):
+        return True  # a day as a number, 20220305, of which the year is said
     return _shown(abs(number)) in re.sub(r"(?<=\d),(?=\d)", "", question)
 
 

@@ -19,7 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.said import SqlValues, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.sql.said import SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
@@ -112,7 +112,7 @@ def _is_told(text: str, told: str, told_words: set[str]) -> bool:
     wanted = plain(text)
     if wanted in told or wanted.replace(" ", "") in told.replace(" ", ""):
         return True
-    words = words_of(text)
+    words = [*words_of(text), *date_parts(text)]
     if any(word in told_words for word in words if len(word) > 1 or word.isdigit()):
         return True
     if _DAYS.get(wanted, "") in told_words:

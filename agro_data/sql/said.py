@@ -44,6 +44,9 @@ _MONTHS = {name[:size].lower(): float(n) for n, name in enumerate(MONTHS, 1) for
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\$?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?(%|[a-zA-Z]+)?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _GROUPED = re.compile(r"(?<![\d,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_DATE = re.compile(
+    r"(?<!\d)(?:(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})|((?:18|19|20)\d\d)(0[1-9]|1[012])(0[1-9]|[12]\d|3[01]))(?!\d)"
+)
 _SEARCHES = (exp.StrPosition, exp.Contains, exp.StartsWith, exp.EndsWith, exp.RegexpLike)
 # An apostrophe inside a word opens no quotation, and one that ends a word may be a plural's.
 _QUOTED = re.compile(
@@ -60,7 +63,7 @@ class SqlValues:
     numbers: tuple[float, ...]  # not those of LIMIT and OFFSET
     compared: tuple[float, ...]  # of these, what stands in a comparison by itself, not in a computation
     limits: tuple[int, ...]
-    digits: frozenset[str]  # runs of digits anywhere in it, names included
+    digits: frozenset[str]  # runs of digits anywhere in it, names included, and the parts of dates
     words: frozenset[str]  # of names and texts
 
 
@@ -88,7 +91,7 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
             numbers.append(-float(value.name) if negative else float(value.name))
             if isinstance(holder, (exp.Predicate, exp.In)):
                 compared.append(numbers[-1])
-    runs = [*_DIGITS.findall(sql), *(run.replace(",", "") for run in _GROUPED.findall(sql))]
+    runs = [*_DIGITS.findall(sql), *(run.replace(",", "") for run in _GROUPED.findall(sql)), *date_parts(sql)]
     digits = frozenset(run.lstrip("0") or "0" for run in runs)
     return SqlValues(
         tuple(texts),
@@ -118,6 +121,11 @@ def _is_compared(text: exp.Expr) -> bool:
     if within and text.name.startswith("%") and not isinstance(around, (exp.Like, exp.ILike)):
         return False
     return isinstance(around, (exp.Predicate, *_SEARCHES))
+
+
+def date_parts(text: str) -> list[str]:
+    """The years, months and days of dates in digits, as they are written: 05, 03 and 2022 of 05.03.2022."""
+    return [part for match in _DATE.finditer(text) for part in match.groups() if part and part.isdigit()]
 
 
 def plain(text: str) -> str:

@@ -16,7 +16,8 @@ from agro_data.sql.scope import resolve
 
 SCHEMA = """
 CREATE TABLE trip (trip_id INTEGER PRIMARY KEY, town TEXT, departure_time INTEGER, opening_time TEXT, year INTEGER,
-                   minutes INTEGER, age INTEGER, seats TEXT, total_gpa REAL, kind TEXT, held TEXT, note TEXT);
+                   minutes INTEGER, age INTEGER, seats TEXT, total_gpa REAL, kind TEXT, held TEXT, note TEXT,
+                   day TEXT, day_key INTEGER);
 """
 Said = Callable[..., list[str]]
 
@@ -28,10 +29,25 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
     with closing(sqlite3.connect(place)) as connection:
         connection.executescript(SCHEMA)
         rows = [
-            (n, f"Town {n}", n * 100, f"{n:02}:30:00", 1990 + n, 30 * n, 18 + n, str(40 + n), 3.1, "sat", "no", "trip")
+            (
+                n,
+                f"Town {n}",
+                n * 100,
+                f"{n:02}:30:00",
+                1990 + n,
+                30 * n,
+                18 + n,
+                str(40 + n),
+                3.1,
+                "sat",
+                "no",
+                "trip",
+                f"{n:02}.03.2022",
+                20220300 + n,
+            )
             for n in range(1, 24)
         ]
-        connection.executemany(f"INSERT INTO trip VALUES ({','.join('?' * 12)})", rows)
+        connection.executemany(f"INSERT INTO trip VALUES ({','.join('?' * 14)})", rows)
         connection.commit()
     profile = profile_database(find_databases(place).databases[0])
 
@@ -58,6 +74,11 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
         ("Which trips take 9 hours?", "minutes = 540"),
         ("Which trips are at weekends?", "minutes IN (0, 6)"),
         ("Which towns have about 40 travellers of an age?", "age > 35 AND age < 45"),
+        ("Which trips are after 5 March 2022?", "day > '05.03.2022'"),
+        ("Which trips are after 5 March 2022?", "day > '3/5/2022'"),
+        ("Which trips are on March 5th, 2022?", "day = '20220305'"),
+        ("Which trips are after 5 March 2022?", "day_key > 20220305"),
+        ("Which trips are in 2022?", "day_key BETWEEN 20220101 AND 20221231"),
         ("Which trips are noted as 1,000 ml?", "note = '1,000 ml'"),
     ],
 )
@@ -75,6 +96,8 @@ def test_what_the_words_leave_open_is_no_finding(said: Said, question: str, wher
         ("Which trips of 12 minutes?", "year = 2016", ["number_not_used", "number_not_asked"]),
         ("Which trips of 2015?", "year = 2016", []),  # one more or less may be how a bound is written
         ("Which trips of 2010?", "year = 2016", ["number_differs"]),
+        ("Which trips are after 7 March 2022?", "day > '05.03.2022'", ["number_not_used"]),
+        ("Which trips are after 5 March 2019?", "day_key > 20220305", ["number_not_used", "number_not_asked"]),
         ("Which trips take 9 hours?", "minutes = 500", ["number_differs"]),
     ],
 )
