@@ -86,7 +86,9 @@ def evaluate(
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
     missing: Mapping[str, str] = {}
     if isinstance(databases, (Path, str)):
-        databases, missing = needed_databases(Path(databases), {row.db_id for row in rows})
+        called, missing = needed_databases(Path(databases), {row.db_id for row in rows})
+        rows = tuple(replace(row, db_id=called[row.db_id].db_id) if row.db_id in called else row for row in rows)
+        databases = {database.db_id: database for database in called.values()}  # one, whatever rows call it
     with ScratchFolder("evaluate") as scratch, Sandbox(workers, limits) as sandbox:
         said = unkept(cache) if cache is not None else ""
         kept = cache if not said else None

@@ -92,6 +92,14 @@ def test_a_name_too_long_to_be_a_file_is_one_that_is_not_here(place: Path) -> No
     assert [verdict.error_class for verdict in found.verdicts] == ["", "no_database"]
 
 
+def test_a_database_is_one_whatever_its_rows_call_it(tmp_path: Path) -> None:
+    write_shop(tmp_path / "My Shop (new).sqlite", list(CUSTOMERS))
+    rows = [asked(NAMES, NAMES, db_id=name) for name in ("My Shop (new)", "My_Shop_new", "my shop (new)")]
+    found = evaluate(rows, tmp_path)
+    assert {verdict.db_id for verdict in found.verdicts} == {"My_Shop_new"}
+    assert found.summary["interval_drawing_databases"]["groups"] == 1
+
+
 def test_a_name_in_the_data_leads_out_of_no_folder(place: Path) -> None:
     write_shop(place / "outside" / "outside.sqlite", list(CUSTOMERS))
     found, missing = named_databases(place / "db", {"shop", "../outside"})
