@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import usable_databases
@@ -170,8 +170,21 @@ def verify_pairs(
     )
     if instances is not None:
         _write_index(instances / INDEX, checked)
+    unread = _left_out(catalog, [known[db_id] for db_id in sorted(set(numbers) & set(known))])
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
-    return Verified(checked, (*map(str, loaded.problems), *failed), (*unkept, *loaded.notes, *sorted(found.remarks)))
+    return Verified(
+        checked, (*map(str, loaded.problems), *failed), (*unkept, *loaded.notes, *unread, *sorted(found.remarks))
+    )
+
+
+def _left_out(catalog: Catalog, databases: Sequence[Database]) -> list[str]:
+    """What was not read of these databases: a table that a pair does not find may be there."""
+    folders = [database.relative_path for database in databases if database.layout == "files"]
+    return [
+        str(problem)
+        for problem in catalog.problems
+        if problem.left_out and any(PurePosixPath(problem.path).is_relative_to(folder) for folder in folders)
+    ]
 
 
 def _with_sql(loaded: Loaded) -> Loaded:

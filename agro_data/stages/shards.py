@@ -46,7 +46,8 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> StageCou
     tables = sum(o.answer or 0 for o in outcomes)
     # A stand-in lacks what is hidden in its source, so the files beside the source do not fit it; `prepare` has told.
     told = usable if context.config.values == "source" else []
-    notes = [f"{db_id}: {note}" for db_id in told for note in context.profile(db_id).problems]
+    profiles = [(db_id, context.profile(db_id)) for db_id in told]
+    notes = [f"{db_id}: {note}" for db_id, profile in profiles for note in (*profile.problems, *profile.remarks)]
     return StageCounts(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
 
 

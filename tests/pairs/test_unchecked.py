@@ -122,3 +122,18 @@ def test_a_table_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     found = verify_pairs(pairs, place, cache=tmp_path / "cache", workers=1)
     assert found.sound == 1
     assert any(note.startswith("shop: table 'bad': cannot be read, left out") for note in found.notes), found.notes
+
+
+def test_what_is_not_read_of_a_database_is_told_and_no_advice_for_builds(tmp_path: Path) -> None:
+    for name, folder in (("shop", tmp_path / "d" / "shop"), ("other", tmp_path / "d" / "other")):
+        folder.mkdir(parents=True)
+        (folder / "sale.csv").write_text("amount,day\n" + "".join(f"{n},2020-01-{n:02}\n" for n in range(1, 9)))
+        (folder / "stall.csv").write_text("name,town\nAda,York\nBo,Hull\n")
+        (folder / f"{name}s.csv").write_bytes("name,town\nJürgen,Köln\n".encode("latin-1"))
+    rows = [{"db_id": "shop", "question": "Names?", "query": "SELECT name FROM shops"}]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    for place in (tmp_path / "d", tmp_path / "d" / "shop"):
+        found = verify_pairs(tmp_path / "a.json", place, cache=tmp_path / "cache", workers=1)
+        assert [one.kind for one in found.checked[0].findings] == ["unknown_name"]
+        [note] = found.notes
+        assert "shops.csv: cannot be read as a table: it is not UTF-8" in note
