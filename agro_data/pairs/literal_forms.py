@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from sqlglot import exp
@@ -67,7 +67,7 @@ def check_literal_forms(
         changes = list(_changes(found, profile, database.dialect))
         nodes = list({id(old): (old, new) for one in changes for old, new in one.nodes}.values())
         if nodes:
-            says = f"{'; '.join(dict.fromkeys(one.says for one in changes))}: the answer is another."
+            says = " ".join(dict.fromkeys(one.says for one in changes))
             text = rewritten(found, nodes, database.dialect)
             sure = all(one.sure for one in changes)
             offered[sql] = Finding("literal_other_form", says, text, text if sure else "")
@@ -91,9 +91,8 @@ def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> I
             continue
         change = _with_moments(use, column, dialect) or _in_form(use, column, dialect)
         if change is not None:
-            where, [value, *_] = ".".join(place), [value for value, _ in column.common]
-            says = f"{where} has {value!r}, the SQL {use.text!r}, {change.says}"
-            yield _Change(change.nodes, says, change.sure)
+            value = column.common[0][0] if column.common else column.minimum
+            yield replace(change, says=f"{'.'.join(place)} has {value!r}, the SQL {use.text!r}: {change.says}.")
 
 
 def _uses(found: Resolution) -> Iterator[_Use]:
@@ -126,13 +125,13 @@ def _with_moments(use: _Use, column: ColumnProfile, dialect: Dialect) -> _Change
         return None
     if use.last and not _ends_before(use):
         moment = exp.Literal.string(f"{use.text}{_between(column) or ' '}{_END}")
-        return _Change(((use.node, moment),), "which ends before the moments of that day: with them", False)
+        return _Change(((use.node, moment),), "with all moments of that day the answer is another", False)
     if not use.equal:
         return None
     text = column.declared_type.upper() in ("VARCHAR", "TEXT") or dialect == "sqlite"
     day = exp.func("SUBSTR", use.column.copy(), exp.Literal.number(1), exp.Literal.number(10), dialect=dialect)
     part = day if text else exp.cast(use.column.copy(), "DATE")
-    return _Change(((use.column, part),), "which is no moment of that day but the first: with the others", False)
+    return _Change(((use.column, part),), "with all moments of that day the answer is another", False)
 
 
 def _ends_before(use: _Use) -> bool:
@@ -164,7 +163,7 @@ def _in_form(use: _Use, column: ColumnProfile, dialect: Dialect) -> _Change | No
     meant = _written(use.text, column)
     if meant is None or meant.name == use.text or not (use.equal or _sorts(column)):
         return None
-    return _Change(((use.node, meant),), "which compares as a text: in the column's form", True)
+    return _Change(((use.node, meant),), "in the form of the column the answer is another", True)
 
 
 def _written(text: str, column: ColumnProfile) -> exp.Expr | None:

@@ -26,7 +26,9 @@ def check_nulls(
     database: Database, names: Mapping[str, Resolution], profile: DatabaseProfile, sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
     """Findings of each statement: comparisons with NULL, and NOT IN a list that has a NULL on this data."""
-    findings = {sql: list(_compared(found, database.dialect)) for sql, found in names.items()}
+    findings = {
+        sql: [*_compared(found, database.dialect), *_written(found, database.dialect)] for sql, found in names.items()
+    }
     lists = [(sql, one) for sql, found in names.items() for one in _lists(found, profile, database.dialect)]
     with_null = execute([(database, one.nulls) for _, one in lists], sandbox, "rows")
     for (sql, one), result in zip(lists, with_null, strict=True):
@@ -70,6 +72,18 @@ def _test(node: exp.Expr) -> exp.Expr:
 # --- not in a list with NULL -------------------------------------------------------------------------------------
 
 
+def _written(found: Resolution, dialect: Dialect) -> Iterator[Finding]:
+    for node in found.tree.find_all(exp.In):
+        if any(map(_is_null, node.expressions)) and _excludes(node):
+            listed = sql_text(exp.Not(this=node.copy()), dialect)
+            yield Finding("null_in_list", f"No row passes {listed}: the list has a NULL.")
+
+
+def _excludes(node: exp.In) -> bool:
+    """Whether rows are to pass that are not in the list."""
+    return isinstance(node.parent, exp.Not) and node.parent.find_ancestor(exp.Not) is None
+
+
 @dataclass(frozen=True)
 class _List:
     """The subquery of a NOT IN: what says that it has a NULL, and the SQL that gives one."""
@@ -81,7 +95,7 @@ class _List:
 def _lists(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_List]:
     for node in found.tree.find_all(exp.In):
         subquery = node.args.get("query")
-        if subquery is None or not isinstance(node.parent, exp.Not) or node.parent.find_ancestor(exp.Not) is not None:
+        if subquery is None or not _excludes(node):
             continue
         query = subquery.unnest()
         if not _stands_alone(query, found):

@@ -94,6 +94,18 @@ UNREAD = [
 ]
 
 
+def test_equal_rows_in_the_order_of_an_index_are_no_other_answer(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "log.sqlite")) as connection:
+        connection.executescript(
+            """CREATE TABLE log (id INTEGER PRIMARY KEY, day TEXT); CREATE INDEX by_day ON log (day);
+            INSERT INTO log (day) VALUES ('14.03.2022'), ('16.03.2022'), ('16.03.2022'), ('15.03.2022');"""
+        )
+    rows = [{"db_id": "log", "question": "Which?", "query": "SELECT id FROM log ORDER BY day DESC LIMIT 1"}]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = verify_pairs(tmp_path / "a.json", tmp_path, cache=tmp_path / "cache", workers=1)
+    assert [one.kind for one in found.checked[0].findings] == ["tie_at_limit"]
+
+
 def _log(folder: Path) -> Audit:
     with closing(sqlite3.connect(folder / "log.sqlite")) as connection:
         connection.executescript(FORMS)
