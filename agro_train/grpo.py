@@ -23,9 +23,10 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.files import write_json
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version, open_version
-from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
+from agro_train.language_model.loading import framing_of, load, load_tokenizer, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
+from agro_train.language_model.reach import reads
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_version

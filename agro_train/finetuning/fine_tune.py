@@ -13,7 +13,8 @@ from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.freezing import freeze
 from agro_train.language_model.fused_layers import unfuse
-from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module, sees
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module
+from agro_train.language_model.reach import sees
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, forget_metrics, read_metrics, step_of

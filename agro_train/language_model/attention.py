@@ -8,8 +8,10 @@ end to end, and each attends within its `Spans`.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.reach import sees
 from agro_train.language_model.shared_prefix import beginnings_of
 from agro_train.language_model.spans import Spans
 
@@ -44,8 +46,10 @@ def attends_behind(module: Any) -> bool:
     """Whether all layers of a model attend by `folded_attention` over all that they have read, and so behind what rows
     have in common (`beginnings`)."""
     config = getattr(module, "config", None)
-    kinds = getattr(config, "layer_types", None) or ["full_attention"]
-    return getattr(config, "_attn_implementation", None) == FOLDED and {*kinds} == {"full_attention"}
+    if config is None or config._attn_implementation != FOLDED:
+        return False
+    kinds = getattr(config.get_text_config(), "layer_types", None) or ["full_attention"]
+    return {*kinds} == {"full_attention"} and sees(config) == inf  # Mistral's window has no kind of its own
 
 
 def folded_attention(

@@ -5,7 +5,6 @@ Imports torch and transformers when called, never when imported.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from agro_data.hashing import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
 from agro_train.language_model.packaged import unpacked
+from agro_train.language_model.reach import by_distance
 from agro_train.language_model.tokens import encode_prompt, unsaid
 
 if TYPE_CHECKING:
@@ -175,26 +175,6 @@ def refuse_recurrent(path: Path) -> None:
             "trains and writes with models that only attend, such as Qwen3, Llama or SmolLM2. To ask this one, let "
             "vLLM write (--engine vllm) or serve it and give its URL"
         )
-
-
-def sees(config: Any) -> float:
-    """How many tokens every layer of a model with this configuration looks back on; infinite where it sees all."""
-    text = config.get_text_config()
-    if set(getattr(text, "layer_types", None) or ()) == {"full_attention"}:
-        return math.inf
-    windows = (getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size"))
-    return min((window for window in windows if window), default=math.inf)
-
-
-def reads(config: Any) -> float:
-    """How many tokens a model with this configuration was made to read, prompt and turns together; infinite where
-    nothing says."""
-    return getattr(config.get_text_config(), "max_position_embeddings", None) or math.inf
-
-
-def by_distance(config: Any) -> bool:
-    """Whether layers see how far off a token stands (ALiBi, 2108.12409), whatever its position is said to be."""
-    return bool(getattr(config.get_text_config(), "alibi", False))
 
 
 def reads_spans(kind: Any) -> bool:

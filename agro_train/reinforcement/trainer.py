@@ -27,14 +27,9 @@ from agro_train.language_model.attention import FOLDED, fold_heads
 from agro_train.language_model.freezing import freeze
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.hooks import check_hooks
-from agro_train.language_model.loading import (
-    LanguageModel,
-    adapters,
-    by_distance,
-    reads_spans,
-    sees,
-)
+from agro_train.language_model.loading import LanguageModel, adapters, reads_spans
 from agro_train.language_model.memory import give_back
+from agro_train.language_model.reach import by_distance, sees
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import (

@@ -39,6 +39,11 @@ def places_read(texts: Sequence[Sequence[int]], behind: Sequence[int], known: bo
     return len(heads) * max(map(len, heads)) + len(rests) * max(rests)
 
 
+def longest_row(texts: Sequence[Sequence[int]], behind: Sequence[int]) -> int:
+    """Places of a row of both rectangles, including padding, for texts cut `behind` these tokens."""
+    return max(behind) + max(len(text) - cut for text, cut in zip(texts, behind, strict=True))
+
+
 Group = tuple[list[int], float]  # places of texts, and how many tokens they all begin with: inf for one text
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
 from agro_train.language_model.attention import attends_behind
-from agro_train.language_model.loading import reads
 from agro_train.language_model.packed_weights import packed
+from agro_train.language_model.reach import reads
 from agro_train.naming.writing import Restriction
 from agro_train.programs.usual import BATCH
 from agro_train.sampling.beams import search
@@ -136,8 +136,8 @@ class ModuleSampler:
             for start, end in parts([prefixes[place] for place in places], most, self.batch, shared):
                 yield most, places[start:end]
 
-    def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
-        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id, self.share, self.remembered)
+    def _begin(self, prefixes: Sequence[Sequence[int]], most: int) -> Rows:
+        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id, self.share, self.remembered, most)
 
     def _search(
         self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, beams: int
@@ -147,12 +147,12 @@ class ModuleSampler:
         One that only a single beginning could end stays as it is. One that none ends, since kept from what it wants it
         goes on until it is cut, is drawn instead.
         """
-        found = search(self._begin(prefixes), restrictions, self.held, 1, max_tokens, self._over)
+        found = search(self._begin(prefixes, max_tokens), restrictions, self.held, 1, max_tokens, self._over)
         turns = [turn for turn, _ in found]
         if beams == 1:
             return turns
         for places in self._parts([place for place, (_, turned) in enumerate(found) if turned], beams):
-            rows = self._begin([prefixes[place] for place in places])
+            rows = self._begin([prefixes[place] for place in places], max_tokens)
             again = search(rows, [restrictions[place] for place in places], self.held, beams, max_tokens, self._over)
             for place, (turn, _) in zip(places, again, strict=True):
                 if not turn.cut:
@@ -190,7 +190,7 @@ class ModuleSampler:
             for prefix, turn in zip(prefixes, turns, strict=True):
                 alike[tuple(prefix)].append(turn)
             prefixes, strands = [*alike], [*alike.values()]
-        self.written += draw(self._begin(prefixes), strands, self.held, temperature, most, self._over)
+        self.written += draw(self._begin(prefixes, most), strands, self.held, temperature, most, self._over)
 
     def _records(self, restrictions: Sequence[Restriction] | None) -> bool:
         return self.record and not restrictions and attends_behind(self.module) and self.module.device.type == "cuda"

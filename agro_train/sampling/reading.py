@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.reach import by_distance, sees
 from agro_train.language_model.shared_prefix import Beginnings
-from agro_train.sampling.common_prefix import cuts, places_read
+from agro_train.sampling.common_prefix import cuts, longest_row, places_read
 from agro_train.sampling.prefix_cache import Remembered, Text, stacked
 
 if TYPE_CHECKING:
@@ -49,19 +51,31 @@ class Heads:
         return as_cache([(layer.keys[of], layer.values[of]) for layer in self.cache.layers]), self.mask[of]
 
 
-def read_heads(module: Any, texts: Sequence[tuple[int, ...]], pad: int, remembered: Remembered | None) -> Heads:
-    """The heads of `texts`: those that are remembered where that leaves less to read, else by `cuts`."""
+def read_heads(
+    module: Any, texts: Sequence[tuple[int, ...]], pad: int, remembered: Remembered | None, room: float
+) -> Heads:
+    """The heads of `texts`: those that are remembered where that leaves less to read, else by `cuts`.
+
+    Rests are padded on the left, so that padding stands between a head and its rest. A layer that looks back on some
+    places only, or sees how far off they are, would count it: its texts are read whole, unless it sees all places of
+    the longest row with `room` for what it goes on with.
+    """
+    reach = _reach(module)
+
+    def fits(behind: Sequence[int]) -> bool:
+        return longest_row(texts, behind) + room <= reach
+
     near = [remembered.longest(text) if remembered else None for text in texts]
     kept = [min(known.length, len(text) - 1) if known else 0 for known, text in zip(near, texts, strict=True)]
     plain = cuts(texts)
-    if any(kept) and places_read(texts, kept, known=True) <= places_read(texts, plain):
+    if any(kept) and fits(kept) and places_read(texts, kept, known=True) <= places_read(texts, plain):
         pairs = [*zip(near, kept, strict=True)]
         rows = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         layers, mask = stacked([known for known, _ in rows], [cut for _, cut in rows])
         return Heads(kept, [rows[pair] for pair in pairs], near, as_cache(layers), mask)
     none: list[Text | None] = [None] * len(texts)
-    if not any(plain):
-        return Heads(plain, [0] * len(texts), none)
+    if not (any(plain) and fits(plain)):
+        return Heads([0] * len(texts), [0] * len(texts), none)
     heads = [text[:cut] for text, cut in zip(texts, plain, strict=True)]
     places = {head: row for row, head in enumerate(dict.fromkeys(heads))}
     _, cache, mask = read(module, [*places], pad)
@@ -70,6 +84,14 @@ def read_heads(module: Any, texts: Sequence[tuple[int, ...]], pad: int, remember
         found = remembered.add([*places], none[: len(places)], [0] * len(places), states(cache))
         return Heads(plain, of, [found[row] for row in of], cache, mask)
     return Heads(plain, of, none, cache, mask)
+
+
+def _reach(module: Any) -> float:
+    """How many places a row may have, padding among them, before a layer of the module counts them."""
+    config = getattr(module, "config", None)
+    if config is None:
+        return inf
+    return 0 if by_distance(config) else sees(config)
 
 
 def read(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from agro_train.language_model.shared_prefix import Beginnings, behind, layers_that_attend
@@ -39,16 +40,18 @@ class Rows:
         pad: int,
         share: bool = True,
         remembered: Remembered | None = None,
+        room: float = inf,
     ) -> Rows:
         """A row for each prefix. Those that are alike are read once, as is what several begin with (`cuts`), and not at
-        all what is `remembered`; what is read once is kept once if they `share` it.
+        all what is `remembered`; what is read once is kept once if they `share` it. Each goes on for as many tokens as
+        there is `room` for.
         """
         from agro_train.sampling.preallocated_cache import make_room  # noqa: PLC0415
 
         index = {prefix: place for place, prefix in enumerate(dict.fromkeys(map(tuple, prefixes)))}
         texts = [*index]
         with layers_that_attend() as attending:
-            heads = read_heads(module, texts, pad, remembered)
+            heads = read_heads(module, texts, pad, remembered, room)
             rests = [text[cut:] for text, cut in zip(texts, heads.cuts, strict=True)]
             passes = read_behind(module, rests, pad, heads)
         first = passes[0].cache

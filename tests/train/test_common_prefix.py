@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_train.language_model.loading import load
+from agro_train.sampling import reading
 from agro_train.sampling.common_prefix import cuts, places_read
+from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
 
 SCHEMAS = [[5, 6, 7] * 8, [8, 9] * 7]
@@ -54,3 +57,52 @@ def test_logits_are_those_of_whole_texts(tmp_path: Path, kind: str) -> None:
                 torch.testing.assert_close(logits, whole, atol=1e-4, rtol=1e-4)
             assert rows.go_on(range(len(texts)), [token] * len(texts)) == [*range(len(texts))]
         texts = [[*text, token] for text in texts]
+
+
+SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+GROUPED = {**SIZES, "num_key_value_heads": 2}
+GEMMA = {**GROUPED, "head_dim": 8, "layer_types": ["sliding_attention", "full_attention"]}
+LOCAL = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]}
+COUNTING: list[tuple[str, dict[str, Any]]] = [
+    ("mistral", {**GROUPED, "sliding_window": 4}),
+    ("gemma3_text", {**GEMMA, "sliding_window": 4}),
+    ("gpt_neo", {**LOCAL, "window_size": 4, "max_position_embeddings": 128}),
+    ("mpt", {"d_model": 32, "n_layers": 2, "n_heads": 4}),
+]
+
+
+@pytest.mark.parametrize(("kind", "facts"), COUNTING)
+def test_padding_is_no_part_of_a_window_or_a_distance(tmp_path: Path, kind: str, facts: dict[str, Any]) -> None:
+    """Rests of several lengths, in a first turn and, behind what is remembered, in a second one."""
+    model = load(str(make_tiny_other(tmp_path / kind, kind, **facts)), Path("unused"))
+    texts, sampler = PROMPTS, ModuleSampler(model.network.eval(), model.tokenizer)
+    with sampler.remembering():
+        for _ in range(2):
+            turns = sampler(texts, temperature=1.0, max_tokens=6, seeds=[*range(len(texts))])
+            for text, turn in zip(texts, turns, strict=True):
+                with torch.no_grad():
+                    logits = model.network(torch.tensor([[*text, *turn.ids]])).logits[0, len(text) - 1 : -1]
+                own = torch.log_softmax(logits, dim=-1).gather(1, torch.tensor(turn.ids)[:, None])
+                assert turn.logprobs == pytest.approx(own[:, 0].tolist(), abs=1e-4)
+            texts = [
+                [*text, *turn.ids, *[40] * (1 + len(turn.ids) % 3)] for text, turn in zip(texts, turns, strict=True)
+            ]
+
+
+@pytest.mark.parametrize(("window", "read_once"), [(256, True), (33, True), (32, False)])
+def test_a_window_that_holds_the_whole_row_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int, read_once: bool
+) -> None:
+    """Texts of at most 24 + 4 tokens, written on by 5: of a Mistral's window of 4,096 all prompts are no part."""
+    folder = make_tiny_other(tmp_path / "mistral", "mistral", **GROUPED, sliding_window=window)
+    model = load(str(folder), Path("unused"))
+    read: list[int] = []
+
+    def counted(module: Any, texts: list[list[int]], *others: Any) -> Any:
+        read.append(len(texts))
+        return real(module, texts, *others)
+
+    real = reading.read
+    monkeypatch.setattr(reading, "read", counted)
+    ModuleSampler(model.network, model.tokenizer)(PROMPTS[:3], temperature=0.0, max_tokens=5, seeds=[0] * 3)
+    assert bool(read) is read_once

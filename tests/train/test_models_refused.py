@@ -20,7 +20,8 @@ from agro_data.models import ModelMissing
 from agro_train import grpo, teach
 from agro_train.cold_start import train
 from agro_train.finetuning.fine_tune import fine_tune
-from agro_train.language_model.loading import load, refuse_recurrent, sees, shares_prompts
+from agro_train.language_model.loading import load, refuse_recurrent, shares_prompts
+from agro_train.language_model.reach import by_distance, sees
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft
@@ -172,12 +173,24 @@ def test_a_folder_that_holds_no_model_is_told_in_words(
         ({"layer_types": ["full_attention"], "sliding_window": 8}, math.inf),
         ({"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 512}, 512),
         ({"sliding_window": 4_096}, 4_096),
+        ({"attention_layers": ["global", "local"], "window_size": 256}, 256),
+        ({"attention_layers": ["global", "global"], "window_size": 256}, math.inf),
     ],
 )
 def test_how_far_a_model_looks_back(facts: dict[str, Any], window: float) -> None:
     from transformers import PretrainedConfig
 
     assert sees(PretrainedConfig(**facts)) == window
+
+
+@pytest.mark.parametrize("kind", ["llama", "falcon", "mpt"])
+def test_who_sees_how_far_off_a_token_stands(kind: str) -> None:
+    from transformers import AutoConfig
+
+    assert not by_distance(AutoConfig.for_model(kind, **({"attn_config": {"alibi": False}} if kind == "mpt" else {})))
+    if kind != "llama":
+        said = {"attn_config": {"alibi": True}} if kind == "mpt" else {"alibi": True}
+        assert by_distance(AutoConfig.for_model(kind, **said))
 
 
 def test_a_model_that_attends_is_not(tmp_path: Path) -> None:
