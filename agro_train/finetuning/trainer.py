@@ -47,6 +47,7 @@ def make_trainer(
         "bf16": tuning.mixed,
         "use_cpu": not torch.cuda.is_available(),
         "logging_steps": max(1, min(5, steps // 10)),  # a short run has a curve, too
+        "logging_nan_inf_filter": False,  # it puts the mean of other losses in place of one that is no number
         "save_strategy": "steps",
         "save_steps": tuning.save_every,
         "save_total_limit": 2,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from agro_data.config import ConfigError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +32,8 @@ class Moved:
 
 
 def parameters_moved(before: Path, after: Path) -> Moved:
-    """Compare the weights of two folders. Raises `ValueError` when they share no tensor."""
+    """Compare the weights of two folders. Raises `ValueError` when they share no tensor, and `ConfigError` where
+    training has left something else than numbers."""
     old, new = _Files(before), _Files(after)
     if set(old).isdisjoint(new):  # as GPT-2's files, which lack the prefix that it is saved with
         return _compared(_loaded(before), _loaded(after), f"{before} and {after}")
@@ -46,8 +50,12 @@ def _compared(old: Mapping[str, Tensor], new: Mapping[str, Tensor], folders: str
     for name in shared:
         one, other = old[name], new[name]
         one = one.to(other.dtype)  # as training loaded or saved it: rounding alone is no change
-        difference = (one.float() - other.float()).abs().max().item() if one.numel() else 0.0
-        changed += not torch.equal(one, other)
+        if torch.equal(one, other):
+            continue
+        difference = (one.float() - other.float()).abs().max().item()
+        if not math.isfinite(difference):
+            raise ConfigError(f"training left weights that are no numbers, the first in {name}: lower learning_rate")
+        changed += 1
         largest = max(largest, difference)
     return Moved(len(shared), changed, largest)
 

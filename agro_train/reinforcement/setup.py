@@ -60,6 +60,7 @@ def make_trainer(
         vllm_mode="colocate",
         vllm_gpu_memory_utilization=config.vllm_memory,
         logging_steps=config.log_steps,
+        logging_nan_inf_filter=False,  # it puts the mean of other losses in place of one that is no number
         save_strategy="steps",
         save_steps=config.save_steps,
         save_total_limit=config.keep,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from transformers import TrainerCallback
 
 from agro_data.progress import time_left
 from agro_train.language_model.memory import give_back
+from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import append_metrics
 
 Report = Callable[[dict[str, Any]], object]
@@ -19,6 +21,7 @@ Report = Callable[[dict[str, Any]], object]
 
 class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
     """Writes a line to `path` whenever the trainer logs a loss, and reports it; gives back memory after each step.
+    Ends a training that has lost its model, before it is saved.
 
     A line says which step of how many it is and the `phase`; what else, `figures` says.
     """
@@ -41,7 +44,10 @@ class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
         give_back(args.device)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-        if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
+        if logs is None or "loss" not in logs:  # the summary at the end
+            return
+        _refuse_lost(state.global_step, logs)  # in every process: none waits for one that has ended
+        if not state.is_world_process_zero:
             return
         line = {"step": state.global_step, "steps": state.max_steps, "phase": self.phase}
         self.write(line | self.figures(state, logs))
@@ -59,3 +65,13 @@ class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
         """The time of the remaining steps, if they take as long as this process' steps so far."""
         first = self.began[1]
         return round(time_left(self.seconds(), state.global_step - first, state.max_steps - first), 1)
+
+
+def _refuse_lost(step: int, logs: Mapping[str, Any]) -> None:
+    """Raise `SettingsError` where a step has left no numbers in the weights: no later step brings them back."""
+    for key, what in (("loss", "loss"), ("grad_norm", "gradient")):
+        if not math.isfinite(logs.get(key, 0.0)):
+            raise SettingsError(
+                f"step {step}: the {what} is no number ({logs[key]}), and the model is lost: lower learning_rate; what "
+                "has another begins anew"
+            )

@@ -158,6 +158,16 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path)
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
 
 
+def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: ColdStartConfig) -> None:
+    """transformers logs such a loss as 0, and trains on."""
+    lines: list[Mapping[str, Any]] = []
+    with pytest.raises(SettingsError, match=r"step 3: the (loss|gradient) is no number \(nan\).* lower learning_rate"):
+        train(replace(config, learning_rate=1e30, save_every=1), lines.append)
+    assert [line["step"] for line in lines if "learning_rate" in line] == [1, 2]
+    assert runs_of(Path(config.models), "cold-start") == []
+    assert not [*Path(config.models).rglob("checkpoint-3")]
+
+
 def test_only_own_tokens_are_learnt() -> None:
     labels = EXAMPLES[0].labels
     assert [label for label in labels if label != IGNORED] == [9, 10, 11] * 3

@@ -167,6 +167,13 @@ def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any],
     assert load(str(run.model), Path("unused")).framing == "chat"
 
 
+def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: GrpoConfig) -> None:
+    """transformers logs such a loss as 0, and trains on."""
+    with pytest.raises(SettingsError, match=r"step \d: the (loss|gradient) is no number.* lower learning_rate"):
+        train(replace(config, steps=6, learning_rate=1e30, scale="none"))
+    assert runs_of(Path(config.models), "grpo") == []
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_the_distance_from_the_model_before_grows(config: GrpoConfig, precision: str) -> None:

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from train.tiny import make_tiny_model
 from transformers import AutoModelForCausalLM
 
+from agro_data.config import ConfigError
 from agro_train.language_model.moved import parameters_moved
 
 
@@ -41,3 +42,10 @@ def test_a_folder_whose_names_lack_the_prefix_is_compared_as_it_is_loaded(before
     save_file({name.removeprefix("model."): tensor for name, tensor in load_file(file).items()}, file, {"format": "pt"})
     moved = parameters_moved(before, after)
     assert (moved.changed, moved.largest) == (1, pytest.approx(0.25))
+
+
+@pytest.mark.parametrize("lost", [float("nan"), float("inf")])
+def test_what_is_no_number_is_no_change(before: Path, tmp_path: Path, lost: float) -> None:
+    """It would pass for the largest of changes, and a run for the newest model."""
+    with pytest.raises(ConfigError, match=r"no numbers, the first in model\.embed_tokens\.weight: lower learning_rate"):
+        parameters_moved(before, _trained(before, tmp_path / "after", lost))
