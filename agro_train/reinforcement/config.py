@@ -100,7 +100,7 @@ class GrpoConfig:
     # what is kept
     save_steps: int = 10  # steps between two checkpoints
     keep: int = 2  # checkpoints that are kept
-    log_steps: int = 1  # steps between two lines of metrics
+    log_steps: int = 1  # steps between two lines of metrics; the last step has one, too
     kl_every: int = 10  # steps between two looks at the distance from the model before, and one at the end; 0: none
     tensorboard: bool = True  # write TensorBoard files beside the metrics
 

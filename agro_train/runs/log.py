@@ -42,6 +42,8 @@ class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         give_back(args.device)
+        if state.global_step == state.max_steps:
+            control.should_log = True  # no line follows that would tell of it
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         if logs is None or "loss" not in logs:  # the summary at the end

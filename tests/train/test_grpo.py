@@ -174,6 +174,12 @@ def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: GrpoCon
     assert runs_of(Path(config.models), "grpo") == []
 
 
+def test_the_last_step_has_a_line(config: GrpoConfig) -> None:
+    run = train(replace(config, steps=3, log_steps=2, kl_every=10))
+    assert [(line["step"], "kl" in line) for line in run.metrics()] == [(2, True), (3, True)]
+    assert {"loss", "kl", "reward"} <= run.manifest["summary"].keys()
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_the_distance_from_the_model_before_grows(config: GrpoConfig, precision: str) -> None:
