@@ -21,9 +21,10 @@ from typing import Any
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
+from agro_train.finetuning.schedule import sharing
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import load_tokenizer
-from agro_train.language_model.shared_prompts import lay_row, schedule
+from agro_train.language_model.shared_prompts import lay_row
 from agro_train.language_model.tokens import Example
 from agro_train.trajectories.material import encode_rows
 from bench.machine import description
@@ -93,7 +94,7 @@ def measure(
     model: Path, everything: Sequence[Example], tuning: FineTuning, size: int, rounds: int, ways: Sequence[str]
 ) -> dict[str, Any]:
     """Tokens that are read, and the speed of each way beside the first."""
-    batches = schedule(everything, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
+    batches = sharing(everything, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
     places = [place for rows in batches for row in rows for place in row][:size]
     chosen = [everything[place] for place in places]
     timed: dict[str, Timed] = defaultdict(Timed)
@@ -120,7 +121,7 @@ def measure(
 
 def tokens(examples: Sequence[Example], tuning: FineTuning) -> list[Any]:
     """Trajectories, tokens when each is read whole, tokens in rows that share, and their ratio."""
-    batches = schedule(examples, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
+    batches = sharing(examples, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
     apart = sum(len(one.ids) for one in examples)
     shared = sum(len(lay_row([examples[place] for place in row]).ids) for rows in batches for row in rows)
     return [len(examples), apart, shared, round(shared / apart, 3)]

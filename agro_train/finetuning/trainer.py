@@ -46,7 +46,7 @@ def make_trainer(
         "gradient_checkpointing": False,
         "bf16": tuning.mixed,
         "use_cpu": not torch.cuda.is_available(),
-        "logging_steps": max(1, min(5, steps // 10)),  # a short run has a curve, too
+        "logging_steps": _between_lines(steps, tuning.save_every),
         "logging_nan_inf_filter": False,  # it puts the mean of other losses in place of one that is no number
         "save_strategy": "steps",
         "save_steps": tuning.save_every,
@@ -57,16 +57,24 @@ def make_trainer(
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
     given = {"processing_class": tokenizer, "peft_config": adapters(tuning.lora), "callbacks": list(callbacks)}
-    if tuning.share_prompts:
+    if not tuning.packing:
+        from agro_train.finetuning.planned import padding_trainer  # noqa: PLC0415
         from agro_train.finetuning.sharing import sharing_trainer  # noqa: PLC0415
 
-        return sharing_trainer(module, examples, tuning, common, given)
+        make = sharing_trainer if tuning.share_prompts else padding_trainer
+        return make(module, examples, tuning, common, given)
     settings = SFTConfig(
         **common,
         num_train_epochs=tuning.epochs,
         per_device_train_batch_size=tuning.micro_batch,
-        packing=tuning.packing,
-        train_sampling_strategy="random" if tuning.packing else "group_by_length",
+        packing=True,
+        train_sampling_strategy="random",
     )
     rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
     return SFTTrainer(model=module, args=on_one_gpu(settings), train_dataset=rows, **given)
+
+
+def _between_lines(steps: int, save_every: int) -> int:
+    """Steps between two lines of metrics: few, so that a short run has a curve, too, and none at a checkpoint, since a
+    run that goes on from there begins a line."""
+    return max(few for few in range(1, max(1, min(5, steps // 10)) + 1) if save_every % few == 0)

@@ -8,7 +8,6 @@ so nothing is padded, and nothing is cut.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -109,16 +108,6 @@ def _next(waiting: dict[int, list[Places]], room: int) -> Places:
     parted = waiting[sizes[0]].pop()
     waiting[sizes[0] - room].append(parted[room:])
     return parted[:room]
-
-
-def schedule(examples: Sequence[Example], epochs: float, size: int, most: int, seed: int) -> list[list[Places]]:
-    """The batches of a whole training in their order; each epoch lays its rows anew."""
-    found: list[list[Places]] = []
-    for epoch in range(math.ceil(epochs)):
-        batches = lay_batches(examples, size, most, seed_of(seed, "epoch", epoch))
-        wanted = min(1.0, epochs - epoch) * len(batches)
-        found += batches[: math.ceil(round(wanted, 6))]  # 1.1 - 1.0 is a hair more than a tenth
-    return found
 
 
 def collate(rows: Sequence[Row]) -> dict[str, Any]:

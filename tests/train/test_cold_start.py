@@ -134,28 +134,48 @@ def test_several_processes_have_no_teacher_each(
     assert not Path(config.models).exists()
 
 
-def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path) -> None:
-    whole = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "whole"))
+@pytest.mark.parametrize(
+    ("changes", "killed", "resumed"),
+    [
+        ({}, 5, 4),
+        ({"epochs": 2.0}, 13, 12),  # in another order than the first time, which stays as it was
+        ({"epochs": 2.0, "share_prompts": True}, 13, 12),
+        ({"epochs": 2.0, "packing": True, "max_length": 30}, 13, 12),
+    ],
+)
+def test_a_killed_run_goes_on_as_if_nothing_had_been(
+    base: Path, tmp_path: Path, changes: dict[str, Any], killed: int, resumed: int
+) -> None:
+    tuning = replace(TUNING, **changes)
+    whole = fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "whole"))
 
     class Killed(Exception):
         pass
 
     def die(line: Mapping[str, Any]) -> None:
-        if line["step"] == 5:
+        if line["step"] == killed:
             raise Killed
 
     with pytest.raises(Killed):
-        fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"), report=die)
-    (tmp_path / "cut" / "checkpoints" / "checkpoint-6").mkdir()  # killed while it was written
-    learnt = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"))
+        fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "cut"), report=die)
+    (tmp_path / "cut" / "checkpoints" / f"checkpoint-{resumed + 2}").mkdir()  # killed while it was written
+    learnt = fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "cut"))
     lines = [line for line in read_metrics(tmp_path / "cut" / "metrics.jsonl") if "final" not in line]
-    assert [line["step"] for line in lines] == [*range(1, 9)]  # each once
+    assert [line["step"] for line in lines] == [*range(1, whole["steps"] + 1)]  # each once
     seconds = [line["seconds"] for line in lines]
     assert seconds == sorted(seconds)  # those before the break count
     assert learnt["seconds"] >= seconds[-1]
-    assert learnt["resumed_from"] == "checkpoint-4"
+    assert learnt["resumed_from"] == f"checkpoint-{resumed}"
     assert learnt["summary"] == whole["summary"]
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
+
+
+def test_no_line_of_metrics_is_cut_by_a_checkpoint(base: Path, tmp_path: Path) -> None:
+    """A run that goes on begins a line there, whose loss would be that of other steps."""
+    tuning = replace(TUNING, epochs=4.0, save_every=4)  # 32 steps: lines for 3 of them would do
+    fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "run"))
+    lines = [line["step"] for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "final" not in line]
+    assert lines == [*range(2, 33, 2)]
 
 
 def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: ColdStartConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from train.small import draft
 from train.tiny import make_tiny_model
 
 from agro_train.finetuning.fine_tune import fine_tune
+from agro_train.finetuning.schedule import padded, sharing
 from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.shared_prompts import (
     Row,
@@ -23,7 +25,6 @@ from agro_train.language_model.shared_prompts import (
     group,
     lay_batches,
     lay_row,
-    schedule,
     shared_length,
 )
 from agro_train.language_model.tokens import IGNORED, Example
@@ -170,9 +171,9 @@ def test_every_trajectory_is_laid_once_and_whole(made: list[Example], size: int,
 
 
 def test_the_schedule_is_that_of_its_seed_and_other_in_each_epoch() -> None:
-    first = schedule(EXAMPLES, 2.5, 3, MOST, seed=4)
-    assert first == schedule(EXAMPLES, 2.5, 3, MOST, seed=4)
-    assert first != schedule(EXAMPLES, 2.5, 3, MOST, seed=5)
+    first = sharing(EXAMPLES, 2.5, 3, MOST, seed=4)
+    assert first == sharing(EXAMPLES, 2.5, 3, MOST, seed=4)
+    assert first != sharing(EXAMPLES, 2.5, 3, MOST, seed=5)
     assert len(first) == 3 + 3 + 2
     assert first[:3] != first[3:6]
 
@@ -219,13 +220,39 @@ def test_a_killed_run_goes_on_with_the_same_rows(base: Path, tmp_path: Path) -> 
 
 
 def test_a_tenth_of_a_pass_is_a_tenth_of_its_batches() -> None:
-    assert [len(schedule(EXAMPLES[:1] * 10, epochs, 1, 1, 0)) for epochs in (1.1, 1.2, 1.25, 2.2)] == [11, 12, 13, 22]
+    assert [len(sharing(EXAMPLES[:1] * 10, epochs, 1, 1, 0)) for epochs in (1.1, 1.2, 1.25, 2.2)] == [11, 12, 13, 22]
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=40),
+    st.sampled_from([0.3, 1.0, 1.5, 2.0]),
+    st.integers(1, 5),
+    st.integers(0, 3),
+)
+def test_padded_batches_have_each_example_once_a_pass(lengths: list[int], epochs: float, size: int, seed: int) -> None:
+    found = padded(lengths, epochs, size, seed)
+    assert found == padded(lengths, epochs, size, seed)
+    a_pass = len(padded(lengths, 1.0, size, seed))
+    assert len(found) == math.ceil(round(epochs * a_pass, 6))
+    assert max(lengths[place] for place in found[0]) == max(lengths)
+    if epochs >= 1.0:
+        for start in range(0, a_pass * int(epochs), a_pass):
+            batches = found[start : start + a_pass]
+            assert sorted(place for batch in batches for place in batch) == [*range(len(lengths))]
+            assert max(map(len, batches)) <= size
+
+
+def test_what_is_padded_is_of_about_one_length() -> None:
+    lengths = [Random(0).randint(1, 400) for _ in range(3)] + [*range(1, 401)]
+    batches = padded(lengths, 1.0, 4, seed=0)
+    read = sum(len(batch) * max(lengths[place] for place in batch) for batch in batches)
+    assert sum(lengths) <= read < 1.05 * sum(lengths)
 
 
 def test_tokens_are_counted_as_they_are_read(base: Path, tmp_path: Path) -> None:
     fine_tune(base, EXAMPLES, replace(TUNING, epochs=1.0), draft(tmp_path / "run"))
     last = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "learning_rate" in line][-1]
-    batches = schedule(EXAMPLES, 1.0, TUNING.micro_batch, TUNING.row_examples, TUNING.seed)
+    batches = sharing(EXAMPLES, 1.0, TUNING.micro_batch, TUNING.row_examples, TUNING.seed)
     read = sum(len(lay_row([EXAMPLES[place] for place in places]).ids) for rows in batches for places in rows)
     assert read < sum(len(one.ids) for one in EXAMPLES)
     assert last["tokens_per_second"] / last["trajectories_per_second"] == pytest.approx(read / len(EXAMPLES), rel=0.02)
