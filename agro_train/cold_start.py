@@ -28,10 +28,12 @@ from agro_train.language_model.loading import (
     LanguageModel,
     check_trainable,
     load_tokenizer,
+    read_config,
     shares_prompts,
 )
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
+from agro_train.language_model.reach import reads
 from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
@@ -70,7 +72,7 @@ class ColdStartConfig(TrajectoriesConfig):
     learning_rate: float = 5e-4  # the highest; it falls as a cosine. Larger models want less
     batch: int = 8  # trajectories of a step, on each GPU; a few hundred teach more in steps of four
     micro_batch: int = 4  # trajectories that go through the model together; more take more memory
-    max_length: int = 1_024  # tokens; a longer trajectory is left out
+    max_length: int = 1_024  # tokens; a longer trajectory is left out, as is one that the model cannot read
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
     share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row; the beginning is read once
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
@@ -180,7 +182,7 @@ def _learn(
     report: Report,
 ) -> tuple[dict[str, Any], Material]:
     """Make trajectories, or read those that were made, and train on them; gives the figures of the manifest."""
-    tokenizer, longest = load_tokenizer(base), config.max_length
+    tokenizer, longest = load_tokenizer(base), int(min(config.max_length, reads(read_config(base))))
     tell: Report = report if is_first() else lambda line: None
     with Sandbox(config.workers, SQL_LIMITS) as sandbox:
         if config.learn_from:

@@ -158,16 +158,21 @@ def _loadable(path: Path, what: str) -> Iterator[None]:
         raise ModelMissing(f"{path} cannot be loaded {what}: {said[:SAID]}") from error
 
 
+def read_config(path: Path) -> Any:
+    """What the model of a folder says of itself. Raises `ModelMissing`."""
+    from transformers import AutoConfig  # noqa: PLC0415
+
+    with _loadable(path, "as a model of transformers"):
+        return AutoConfig.from_pretrained(path)
+
+
 def refuse_recurrent(path: Path) -> None:
     """Raise `ConfigError` for a model with layers that carry a state from token to token instead of looking back.
 
     Rows that share a prompt would pass that state from one attempt to the next, and no row could be written from the
     middle of another.
     """
-    from transformers import AutoConfig  # noqa: PLC0415
-
-    with _loadable(path, "as a model of transformers"):
-        config = AutoConfig.from_pretrained(path).get_text_config()
+    config = read_config(path).get_text_config()
     others = sorted(set(getattr(config, "layer_types", None) or ()) - ATTENDING)
     if others or config.model_type in STATEFUL:
         raise ConfigError(

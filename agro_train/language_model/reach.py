@@ -9,7 +9,9 @@ from typing import Any
 def reads(config: Any) -> float:
     """How many tokens a model with this configuration was made to read, prompt and turns together; infinite where
     nothing says."""
-    return getattr(config.get_text_config(), "max_position_embeddings", None) or math.inf
+    text = config.get_text_config()
+    names = ("max_position_embeddings", "max_seq_len")  # the second is MPT's
+    return next((most for name in names if (most := getattr(text, name, None))), math.inf)
 
 
 def sees(config: Any) -> float:

@@ -300,14 +300,17 @@ def drop_long(
     """
     long = pl.Series("long", [size > max_length for size in sizes], dtype=pl.Boolean)
     if long.all():
-        raise SettingsError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
+        raise SettingsError(
+            f"no trajectory has at most {max_length} tokens, which max_length allows and the model reads; raise "
+            "max_length or lower budget, or take a model that reads more"
+        )
     if long.sum() > NOTICED * len(long):
         kinds = trajectories.select(turns=pl.col("turns").list.len(), long=long).group_by("turns")
         counted = kinds.agg(pl.col("long").sum(), of=pl.len()).sort("turns")
         told = {f"{turns} turns": f"{some} of {of}" for turns, some, of in counted.iter_rows() if some}
         report({"phase": "trajectories", "max_length": max_length, "too_long": long.sum(), "of": len(long), **told})
     lost = [
-        drop_of(row, "too_long", f"{size} tokens, with max_length {max_length}")
+        drop_of(row, "too_long", f"{size} tokens, at most {max_length} are learnt")
         for row, size in zip(trajectories.iter_rows(named=True), sizes, strict=True)
         if size > max_length
     ]

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 import torch
 from train.small import TUNING, cold_start_config, draft, make_split_corpus
-from train.tiny import make_tiny_model, oddly_sampled
+from train.tiny import make_tiny_model, make_tiny_other, oddly_sampled
 from transformers import AutoModelForCausalLM
 
 from agro_data.config import ConfigError
@@ -90,6 +90,19 @@ def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(config: ColdSt
     run = train(shorter).manifest  # nine are made, of which eight are short enough
     assert run["dropped"]["too_long"] == 1
     assert run["selection"]["made"] == run["tokens"]["examples"] == sum(run["selection"]["strata"].values()) == 8
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_what_the_model_cannot_read_is_left_out(config: ColdStartConfig, tmp_path: Path, share: bool) -> None:
+    """GPT-2 has so many places, and an IndexError for what comes after them, once all trajectories are made."""
+    made = teach.make(config)
+    lengths = sorted(len(one.ids) for one in encode_rows(made.trajectories, load_tokenizer(Path(config.model))))
+    facts = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": lengths[-2]}
+    model = make_tiny_other(tmp_path / "gpt2", "gpt2", **facts)
+    given = replace(config, learn_from=str(made.stored), model=str(model), check_questions=0, share_prompts=share)
+    run = train(given).manifest
+    long = sum(length > lengths[-2] for length in lengths)
+    assert (run["dropped"]["too_long"], run["tokens"]["examples"]) == (long, len(lengths) - long)
 
 
 def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from agro_train import grpo, teach
 from agro_train.cold_start import train
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import load, refuse_recurrent, shares_prompts
-from agro_train.language_model.reach import by_distance, sees
+from agro_train.language_model.reach import by_distance, reads, sees
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft
@@ -191,6 +191,21 @@ def test_who_sees_how_far_off_a_token_stands(kind: str) -> None:
     if kind != "llama":
         said = {"attn_config": {"alibi": True}} if kind == "mpt" else {"alibi": True}
         assert by_distance(AutoConfig.for_model(kind, **said))
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "most"),
+    [
+        ("gpt2", {"n_positions": 64}, 64),
+        ("mpt", {"max_seq_len": 128}, 128),
+        ("llama", {"max_position_embeddings": 256}, 256),
+        ("bloom", {}, math.inf),
+    ],
+)
+def test_how_much_a_model_reads(kind: str, facts: dict[str, int], most: float) -> None:
+    from transformers import AutoConfig
+
+    assert reads(AutoConfig.for_model(kind, **facts)) == most
 
 
 def test_a_model_that_attends_is_not(tmp_path: Path) -> None:
