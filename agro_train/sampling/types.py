@@ -41,8 +41,9 @@ class Sampled:
 
 def too_long(tokens: int, context: float) -> Sampled:
     """The turn of a prefix of so many `tokens` by a model that reads no more than `context`."""
-    said = f"{tokens} tokens were to be read, and the model reads {context:.0f}: lower the budget of schemas"
-    return Sampled([], [], cut=True, refusal=said)
+    said = f"{tokens} tokens were to be read, and the model reads {context:.0f}"
+    mends = "lower the budget of schemas, or shorten the question where it takes most of them"
+    return Sampled([], [], cut=True, refusal=f"{said}: {mends}")
 
 
 def rooms(prefixes: Sequence[Sequence[int]], most: int, context: float) -> dict[int, int]:

@@ -134,6 +134,7 @@ def test_no_more_is_read_than_the_model_has_places_for(tmp_path: Path, temperatu
     assert [len(turn.ids) for turn in turns] == [5, 10, 0, 0]
     assert all(turn.cut for turn in turns)
     assert [turn.refusal[:24] for turn in turns] == ["", "", "40 tokens were to be rea", "32 tokens were to be rea"]
+    assert all("lower the budget of schemas, or shorten the question" in turn.refusal for turn in turns[2:])
     assert turns[1] == sampler([prefixes[1]], temperature=temperature, max_tokens=10, seeds=[1])[0]
 
 
