@@ -21,7 +21,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.semantics import SHAPES, draft_semantics
 
 SCRIPT = """
-CREATE TABLE orders (id INTEGER PRIMARY KEY, cust INTEGER, status TEXT, remark TEXT, margin REAL);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, cust INTEGER, status TEXT, whisper TEXT, margin REAL);
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, orders_seen INTEGER);
 CREATE TABLE audit (id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES orders(id), line TEXT);
 INSERT INTO orders VALUES (1, 7, 'P', 'hush', 2.5), (2, 7, 'S', 'hush', 1.5), (3, 8, 'P', 'quiet', 0.5);
@@ -36,7 +36,7 @@ tables:
     synonyms: [order]
     columns:
       status: {name: state, codes: {P: paid, S: shipped}, description: where it is}
-      remark: {hidden: true}
+      whisper: {hidden: true}
   audit: {hidden: true}
 metrics:
   margin total: {table: orders, sql: SUM(margin), definition: The margin is summed.}
@@ -78,7 +78,7 @@ def test_all_of_it_is_used(database: Database) -> None:
 def test_hidden_is_gone_everywhere(database: Database) -> None:
     profile = profile_database(with_semantics(database, SEMANTICS))
     text = repr(profile)
-    for trace in ("hush", "quiet", "remark", "audit", "beheld"):
+    for trace in ("hush", "quiet", "whisper", "audit", "beheld"):
         assert trace not in text
     assert all(len(row) == len(profile.table("orders").columns) for row in profile.table("orders").sample_rows)
 
@@ -152,7 +152,7 @@ def test_a_frameworks_own_tables_are_asked_about_where_they_are_described(databa
     profile = profile_database(database)
     tables = {"orders", "customers", "audit"}
     assert set(asked_about(profile).by_name) == tables
-    assert any("'schema_migrations', 'versions': a framework's own" in problem for problem in profile.problems)
+    assert any("'schema_migrations', 'versions': a framework's own" in remark for remark in profile.remarks)
     described = "tables: {versions: {description: Changes of orders.}}"
     assert set(asked_about(profile_database(with_semantics(database, described))).by_name) == {*tables, "versions"}
 
@@ -245,7 +245,7 @@ def test_dbt_manifest(database: Database) -> None:
                 "description": "One row an order.",
                 "columns": {
                     "status": {"description": "State.", "meta": {"codes": {"P": "paid"}, "synonyms": ["state"]}},
-                    "remark": {"config": {"meta": {"hidden": True}}},
+                    "whisper": {"config": {"meta": {"hidden": True}}},
                 },
             },
             "model.shop.customers": {"resource_type": "model", "name": "customers", "columns": {}},
@@ -269,7 +269,7 @@ def test_dbt_manifest(database: Database) -> None:
     profile = profile_database(dataclasses.replace(database, dbt_manifest=path))
     assert profile.table("orders").description == "One row an order."
     assert profile.table("orders").column("status").codes == (("P", "paid"),)
-    assert "remark" not in profile.table("orders").by_name
+    assert "whisper" not in profile.table("orders").by_name
     assert ("orders", "customers") in {(key.table, key.ref_table) for key in profile.foreign_keys}
     assert profile.table("customers").unique_keys == (("name",),)
 
