@@ -227,7 +227,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
                 "path": database.relative_path,
             }
         )
-        remarks += [f"{database.db_id}: {remark}" for remark in (*profile.problems, *profile.remarks)]
+        remarks += [f"{database.db_id}: {remark}" for remark in profile.problems]
     if as_json and not draft:
         print_json({"databases": listing, "problems": problems})
     elif not draft:

@@ -80,7 +80,7 @@ class _Task:
 @dataclass(frozen=True)
 class _Answer:
     """Findings of each pair of a task, and by place what was raised in checking one; canonical text, result digest and
-    certificate by SQL; and what was not read of the database, or of what is written beside it.
+    certificate by SQL; and what was not read of the database.
     """
 
     findings: tuple[tuple[Finding, ...], ...]
@@ -252,7 +252,7 @@ def _check(task: _Task) -> _Answer:
         )
     digests = {sql: result.digest_if(sql in names and names[sql].ordered) for sql, result in results.items()}
     canonical = _canonical(names, database.dialect)
-    return _Answer(findings, found.faults, canonical, digests, certified, profile.problems)
+    return _Answer(findings, found.faults, canonical, digests, certified, profile.faults)
 
 
 def _canonical(names: Mapping[str, Resolution], dialect: Dialect) -> dict[str, str]:

@@ -153,7 +153,8 @@ class Metric:
 class DatabaseProfile:
     """Everything visible of one database. Tables and columns that a person hides are already left out.
 
-    `problems` are for who verifies or builds, `remarks` for who builds, and `faults` for who asks, too.
+    `problems` are for who builds a corpus of it; `faults` are those of them by which a table cannot be read, which who
+    asks or verifies must know, too.
     """
 
     db_id: str
@@ -162,9 +163,8 @@ class DatabaseProfile:
     tables: tuple[TableProfile, ...]
     foreign_keys: tuple[ForeignKey, ...] = ()
     metrics: tuple[Metric, ...] = ()
-    problems: tuple[str, ...] = ()  # what was left out or could not be used
-    faults: tuple[str, ...] = ()  # those of them by which a table cannot be read
-    remarks: tuple[str, ...] = ()  # what a person who builds of it should know (`profiling.remarks`)
+    problems: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     domain: str = ""
     construct_prior: tuple[tuple[str, float], ...] = field(default=())  # shape -> weight, from semantics.yml
 

@@ -91,9 +91,8 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         tables=profiles,
         foreign_keys=tuple(keys),
         metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
-        problems=tuple(problems),
+        problems=(*problems, *remarks(profiles, keys, {name: read.statistics for name, read in reads.items()})),
         faults=faults,
-        remarks=tuple(remarks(profiles, keys, {name: read.statistics for name, read in reads.items()})),
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )

@@ -47,7 +47,7 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> StageCou
     # A stand-in lacks what is hidden in its source, so the files beside the source do not fit it; `prepare` has told.
     told = usable if context.config.values == "source" else []
     profiles = [(db_id, context.profile(db_id)) for db_id in told]
-    notes = [f"{db_id}: {note}" for db_id, profile in profiles for note in (*profile.problems, *profile.remarks)]
+    notes = [f"{db_id}: {note}" for db_id, profile in profiles for note in profile.problems]
     return StageCounts(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
 
 

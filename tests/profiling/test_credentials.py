@@ -73,7 +73,7 @@ def test_such_a_column_is_a_name_alone(database: Database) -> None:
     asked = [render_sql(intent, profile) for intent in islice(sample_intents(profile, seed=1), 300)]
     assert any("city" in sql for sql in asked)
     assert not any("password" in sql for sql in asked)
-    [remark] = [remark for remark in profile.remarks if "encrypted_password" in remark]
+    [remark] = [problem for problem in profile.problems if "encrypted_password" in problem]
     assert "never asked for" in remark
 
 
@@ -82,7 +82,7 @@ def test_who_wants_it_says_so(database: Database, tmp_path: Path) -> None:
     wanted.write_text("tables: {members: {columns: {encrypted_password: {hidden: false}}}}")
     profile = profile_database(replace(database, semantics=wanted))
     assert not profile.hidden_columns
-    assert not profile.remarks
+    assert not profile.problems
 
 
 def test_a_query_that_reads_it_is_refused(database: Database) -> None:

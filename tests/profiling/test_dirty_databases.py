@@ -38,7 +38,7 @@ def test_odd_identifiers(tmp_path: Path) -> None:
     INSERT INTO "Name With Spaces" VALUES (1, 'Oslo', 1);
     """
     profile = profile_database(made(tmp_path / "odd.sqlite", script))
-    assert profile.problems == profile.remarks == ()
+    assert profile.problems == ()
     assert profile.table("order").column('a "b" c').common == (("q", 1),)
     assert [key.ref_table for key in profile.foreign_keys] == ["order"]
 
@@ -287,7 +287,7 @@ def test_a_large_duckdb_table_is_sampled(tmp_path: Path, monkeypatch: pytest.Mon
     assert (dated.column("day").role, dated.column("day").date_format) == ("date", "iso")
     assert dated.column("ok").role == "boolean"
     assert (dated.column("f").role, dated.column("f").maximum) == ("other", None)
-    assert any("'f' holds NaN or infinity" in remark for remark in profile.remarks)
+    assert any("'f' holds NaN or infinity" in problem for problem in profile.problems)
     assert decode(encode(profile)).table("dated").column("f") == dated.column("f")
     assert profile_database(database).table("reading") == reading
 

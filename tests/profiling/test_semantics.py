@@ -152,7 +152,7 @@ def test_a_frameworks_own_tables_are_asked_about_where_they_are_described(databa
     profile = profile_database(database)
     tables = {"orders", "customers", "audit"}
     assert set(asked_about(profile).by_name) == tables
-    assert any("'schema_migrations', 'versions': a framework's own" in remark for remark in profile.remarks)
+    assert any("'schema_migrations', 'versions': a framework's own" in problem for problem in profile.problems)
     described = "tables: {versions: {description: Changes of orders.}}"
     assert set(asked_about(profile_database(with_semantics(database, described))).by_name) == {*tables, "versions"}
 
