@@ -32,6 +32,11 @@ _NOUNS = {
     "published by": "publisher",
     "sold by": "seller",
     "taught by": "teacher",
+    "valid from": "start of validity",
+    "valid to": "end of validity",
+    "valid until": "end of validity",
+    "effective from": "effective start",
+    "effective to": "effective end",
 }
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])

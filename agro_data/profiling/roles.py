@@ -253,7 +253,7 @@ def _identifies(words: list[str]) -> bool:
     if not words:
         return False
     last = words[-1]
-    if last in _IDENTIFYING:
+    if last in _IDENTIFYING or words[-2:] == ["lock", "version"]:
         return True
     if last in ("number", "address") and len(words) > 1 and words[-2] in _IDENTIFYING | {"account", "card", "license"}:
         return True

@@ -137,6 +137,12 @@ def test_equal_meanings_of_two_codes_keep_the_code() -> None:
     assert voice.evidence == "state 'a' means open; state 'c' means shut"
 
 
+def test_a_sign_in_is_one_noun() -> None:
+    assert verb_for("the current sign in times of all users") == "are"
+    assert verb_for("the sign in count in the table") == "is"
+    assert verb_for("the singers in the band") == "are"
+
+
 def test_persons_are_in_what_their_deeds_are_not() -> None:
     assert words.is_in("player", "team")
     assert words.is_in("songs", "playlist")

@@ -106,6 +106,8 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("entries", "billable", "billable"),
         ("entries", "spent_on", "spent date"),
         ("users", "last_sign_in_at", "last sign in time"),
+        ("dim_store", "store_sk", "key"),
+        ("ticket", "first_response_secs", "first response seconds"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:

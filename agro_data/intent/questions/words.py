@@ -23,8 +23,11 @@ def last_word(phrase: str) -> str:
     return head(phrase)[0].rsplit(" ", 1)[-1]
 
 
-_TAIL = re.compile(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|who|whose)(?= |$)|\()")
-_PHRASAL = re.compile(r"\b(?:buy|check|clock|drop|log|opt|plug|sign|trade|walk) (?:in|on)$")  # nouns: a sign in
+# What may not stand before a preposition that ends a noun: a sign in is one thing.
+NOT_PHRASAL = "".join(
+    rf"(?<!\b{verb})" for verb in ("buy", "check", "clock", "drop", "log", "opt", "sign", "trade", "walk")
+)
+_TAIL = re.compile(rf" (?:(?:of|per|for|at|to|from|by|with|that|who|whose)(?= |$)|\()|{NOT_PHRASAL} (?:in|on)(?= |$)")
 
 
 @cache
@@ -34,7 +37,7 @@ def head(phrase: str) -> tuple[str, str]:
     "date of birth" -> ("date", " of birth"), "hours played" -> ("hours", " played"). A phrase that opens with a
     participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
     """
-    found = next((one for one in _TAIL.finditer(phrase) if not _PHRASAL.search(phrase[: one.end()])), None)
+    found = _TAIL.search(phrase)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
     if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
