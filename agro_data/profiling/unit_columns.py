@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.words import is_word, word_set
+from agro_data.profiling.words import is_word, split_identifier, word_set
 
 # ISO 4217.
 _CURRENCIES = word_set(
@@ -58,7 +57,7 @@ def _sort_of(column: ColumnProfile) -> str:
 
     A number is one where it is called a currency: it is a key to them.
     """
-    words = _words(column.name)
+    words = split_identifier(column.name)
     called = "currency" in words[-2:]
     if column.role not in ("category", "text", "identifier") or column.kind not in ("text", "integer"):
         return ""
@@ -81,7 +80,7 @@ def _measured_in(
     free = [c for c in columns if c.role == "measure" and c.name not in found]
     fit = [c for c in free if (_may_be_money(c) if sort == "currency" else not _is_money(c))]
     owner = _owner(unit)
-    owned = [c for c in fit if owner and _words(c.name)[: len(owner)] == owner]
+    owned = [c for c in fit if owner and split_identifier(c.name)[: len(owner)] == owner]
     if owned:
         return owned
     money = [c for c in fit if _is_money(c)]
@@ -97,21 +96,17 @@ def _measured_in(
 
 
 def _is_money(column: ColumnProfile) -> bool:
-    words = _words(f"{column.name} {column.phrase}")
+    words = split_identifier(f"{column.name} {column.phrase}")
     return not _MONEY.isdisjoint(words) and _COUNTED.isdisjoint(words)
 
 
 def _may_be_money(column: ColumnProfile) -> bool:
     """Whether a name says money, or nothing that we understand: a country's currency is not that of its population."""
-    return _is_money(column) or not any(len(word) > 2 and is_word(word) for word in _words(column.name))
+    return _is_money(column) or not any(len(word) > 2 and is_word(word) for word in split_identifier(column.name))
 
 
 def _owner(unit: str) -> list[str]:
     """What a name says that a unit is of: "price" of "price currency"."""
-    words = _words(unit)
+    words = split_identifier(unit)
     end = next((place for place, word in enumerate(words) if word in ("currency", "unit", "uom", "measurement")), 0)
     return words[:end]
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
