@@ -86,9 +86,7 @@ def evaluate(
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
     missing: Mapping[str, str] = {}
     if isinstance(databases, (Path, str)):
-        called, missing = needed_databases(Path(databases), {row.db_id for row in rows})
-        rows = tuple(replace(row, db_id=called[row.db_id].db_id) if row.db_id in called else row for row in rows)
-        databases = {database.db_id: database for database in called.values()}  # one, whatever rows call it
+        databases, missing = needed_databases(Path(databases), {row.db_id for row in rows})
     with ScratchFolder("evaluate") as scratch, Sandbox(workers, limits) as sandbox:
         said = unkept(cache) if cache is not None else ""
         kept = cache if not said else None
@@ -105,7 +103,8 @@ def evaluate(
     notes += [said] if said else []
     notes += suite.notes if suite is not None else ()
     notes += _keys_not_listed(databases.values()) if chosen.kind == "exact" else ()
-    figures = summary(metric, verdicts, seed)
+    of = {name: database.db_id for name, database in databases.items()}  # one, whatever rows call it
+    figures = summary(metric, [replace(v, db_id=of.get(v.db_id, v.db_id)) for v in verdicts], seed)
     notes += [SELF_CHECKED] if self_check else _of_predictions(rows)
     notes += _without_interval(figures)
     return Evaluation(metric, tuple(verdicts), figures, tuple(dict.fromkeys(problems)), tuple(notes))

@@ -96,7 +96,6 @@ def test_a_database_is_one_whatever_its_rows_call_it(tmp_path: Path) -> None:
     write_shop(tmp_path / "My Shop (new).sqlite", list(CUSTOMERS))
     rows = [asked(NAMES, NAMES, db_id=name) for name in ("My Shop (new)", "My_Shop_new", "my shop (new)")]
     found = evaluate(rows, tmp_path)
-    assert {verdict.db_id for verdict in found.verdicts} == {"My_Shop_new"}
     assert found.summary["interval_drawing_databases"]["groups"] == 1
 
 
