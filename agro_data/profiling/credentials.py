@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ColumnProfile, Kind
@@ -48,19 +49,4 @@ def holds_credentials(words: Sequence[str], kind: Kind, values: Sequence[Cell]) 
 
 def unread(column: ColumnProfile) -> ColumnProfile:
     """The column as a name that stands in the schema: it is never asked for, and nothing of its values is kept."""
-    return ColumnProfile(
-        column.name,
-        column.declared_type,
-        column.kind,
-        column.role,
-        column.phrase,
-        nullable=column.nullable,
-        null_share=column.null_share,
-        searched=column.searched,
-        distinct=column.distinct,
-        unique=column.unique,
-        description=column.description,
-        hidden=True,
-        collation=column.collation,
-        formula=column.formula,
-    )
+    return replace(column.without_values(), hidden=True)

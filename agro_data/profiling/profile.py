@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -59,6 +59,10 @@ class ColumnProfile:
     @property
     def has_values(self) -> bool:
         return self.distinct > 0
+
+    def without_values(self) -> ColumnProfile:
+        """The column with counts and shares, and no value that was read from a cell."""
+        return replace(self, minimum=None, maximum=None, quantiles=(), common=(), codes=(), form="")
 
 
 @dataclass(frozen=True)

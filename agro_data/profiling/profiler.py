@@ -117,14 +117,8 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 null_rules=(),
                 columns=tuple(
                     replace(
-                        column,
+                        column.without_values(),
                         declared_type="ENUM" if "'" in column.declared_type else column.declared_type,  # lists them
-                        minimum=None,
-                        maximum=None,
-                        quantiles=(),
-                        common=(),
-                        codes=(),
-                        form="",
                         formula="" if _CONSTANT.search(_NAME.sub("", column.formula)) else column.formula,
                     )
                     for column in table.columns
