@@ -9,7 +9,7 @@ from agro_data.profiling.people import PEOPLE
 from agro_data.profiling.statistics import Statistics
 from agro_data.profiling.words import head_place, is_participle, number_forms, word_set
 
-_LISTED = word_set("list record directory register entry info information detail data")  # a table of what it is behind
+LISTED = word_set("list record directory register entry info information detail data")  # a table of what it is behind
 _CHANGED = word_set("increased decreased reduced raised grown multiplied divided delayed exceeded")  # by so much
 
 
@@ -73,6 +73,6 @@ def done_by_somebody(words: Sequence[str]) -> bool:
 def _is_one_of(words: Sequence[str], noun: Sequence[str]) -> bool:
     """Whether `words` are the noun of a table, or of what it lists: "product" of a "product list"."""
     own = list(noun)
-    while len(own) > 1 and own[-1] in _LISTED:
+    while len(own) > 1 and own[-1] in LISTED:
         own = own[:-1]
     return list(words) == own and is_single(own[-1])

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agro_data.profiling.denoting import LISTED
 from agro_data.profiling.fragments import in_context, within
+from agro_data.profiling.people import PEOPLE
 from agro_data.profiling.word_order import as_said, flag_last
 from agro_data.profiling.words import (
     TIGHT_PREPOSITIONS,
@@ -138,6 +140,8 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     while len(core) > 1 and core[-1] in known.suffixes:
         core = core[:-1]
     core, words = expand(core), expand(words)
+    while len(core) > 1 and core[-1] in LISTED and singular_word(core[-2]) in PEOPLE:
+        core = core[:-1]  # the rows of an employee list are employees
     bare = [name.strip().lower() or _UNNAMED]
     return _participle_first(_verb_to_noun(core)) or bare, words or bare
 

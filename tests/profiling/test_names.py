@@ -40,6 +40,8 @@ def phrases(table: str, *columns: str, others: tuple[str, ...] = ()) -> list[str
         ("Addresses", "address", "addresses"),
         ("weekly_weather", "weekly weather record", "weekly weather records"),
         ("INVOICE", "invoice", "invoices"),
+        ("Employee List", "employee", "employees"),
+        ("wish_list", "wish list", "wish lists"),
         ("T001", "T001", "T001"),
         ("T001W", "T001W", "T001Ws"),
         ("VBAK", "VBAK", "VBAKs"),
