@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.evaluation.instances import ALONE, Instances, files_in
 from agro_data.files import write_json
@@ -18,8 +19,12 @@ from agro_data.hashing import seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
+from agro_data.sql.scope import Schema
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS
+from agro_data.verify.check import verify_statements
+from agro_data.verify.determinism import shuffled_copy
+from agro_data.words import counted
 
 RECORD = "pool.json"
 
@@ -84,20 +89,42 @@ def _build(task: _Task) -> None:
     with Sandbox(1, LIMITS) as sandbox:
         certifier = Certifier(task.source, profile, sandbox, task.folder, seed_of(task.seed, task.source.db_id))
         pool = certifier.certify(task.golds)
+        settled = _settled(task, profile.schema, sandbox)
     kept: list[dict[str, Any]] = [
-        {"sql": c.sql, "reason": c.reason, "detail": c.detail, "files": [Path(name).name for name in c.instances]}
+        {
+            "sql": c.sql,
+            "reason": c.reason,
+            "detail": c.detail,
+            "files": [Path(name).name for name in c.instances],
+            "source": c.sql in settled,
+        }
         for c in pool.certificates
     ]
     write_json(task.folder / RECORD, {"golds": kept})
+
+
+def _settled(task: _Task, schema: Schema, sandbox: Sandbox) -> set[str]:
+    """The golds whose answer on the source itself leaves nothing open: there, too, a prediction has to agree."""
+    with ScratchFolder("shuffled") as folder:
+        shuffled = shuffled_copy(task.source, Path(folder), task.seed)
+        verdicts = verify_statements(
+            task.source, schema, task.golds, sandbox, shuffled, informative=False, any_cut=True
+        )
+    return {sql for sql, verdict in zip(task.golds, verdicts, strict=True) if verdict.ok}
 
 
 def _recalled(source: Database, folder: Path) -> Instances:
     files = {file.path.name: file for file in files_in(folder, source)}
     by_gold: dict[tuple[str, str], tuple[Database, ...]] = {}
     notes: list[str] = []
-    for one in json.loads((folder / RECORD).read_text(encoding="utf-8"))["golds"]:
-        by_gold[source.db_id, one["sql"]] = tuple(files[name] for name in one["files"])
-        if not one["files"]:
+    golds = json.loads((folder / RECORD).read_text(encoding="utf-8"))["golds"]
+    for one in golds:
+        made = tuple(files[name] for name in one["files"])
+        by_gold[source.db_id, one["sql"]] = (source, *made) if made and one["source"] else made
+        if not made:
             notes.append(f"{source.db_id}: no instance for a gold, {ALONE}: {one['detail']}: {one['sql']}")
+    if weak := [one for one in golds if one["files"] and one["reason"] == "weak"]:
+        of, first = f"{len(weak):,} of {counted(len(golds), 'golds')}", weak[0]
+        notes.append(f"{source.db_id}: some wrong SQL passes the instances of {of}: {first['detail']}: {first['sql']}")
     none = () if any(by_gold.values()) else (f"{source.db_id}: no instance for any of its golds, {ALONE}",)
     return Instances({}, {}, by_gold, tuple(notes), none)

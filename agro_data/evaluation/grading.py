@@ -96,7 +96,7 @@ class Grader:
         if self.suite is None:
             return (source,)
         files = self.suite.of(source.db_id, row.gold, row.identity)
-        return (source, *files) if self.with_source or not files else files
+        return (source, *files) if source not in files and (self.with_source or not files) else files
 
     def _count_idle(self, rows: Sequence[Prediction], grades: Mapping[int, Sequence[Grade]]) -> None:
         golds = {(rows[number].db_id, rows[number].gold): mine[0] for number, mine in grades.items()}

@@ -82,7 +82,8 @@ def _namesakes(
     for name in names:
         group = tuple(one for one in alike if one.phrase.endswith(f" {name}") or name in one.synonyms)
         named = all(map(is_word, name.lower().split())) and name.lower() not in taken | _ENDS
-        if named and 2 <= len(group) <= MOST and column in group:
+        left = [one.phrase for one in table.columns if one not in group and f" {name} " in f" {one.phrase} "]
+        if named and not left and 2 <= len(group) <= MOST and column in group:
             yield name, group
 
 

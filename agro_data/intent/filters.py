@@ -164,6 +164,8 @@ class Maker:
         self.origin = (frame.table(column.source).name, column.name)
         # Of what has a name of its own nobody asks for all but one.
         self.names = column.name in (c.name for c in frame.atlas.labels(frame.table(column.source).name))
+        # Who asks for those that are not shipped means those of which nothing is known, too: `<>` leaves them out.
+        self.opposed = frame.never_null(column)
         self.here = here
         self.plain = plain
 
@@ -187,7 +189,7 @@ class Maker:
         groups = self.profile.role in ("category", "boolean", "text", "year")
         if others and groups and not self.plain:
             lot = self.scene.rng.random()
-            if lot < 0.08 and self.profile.distinct <= 30 and not self.names:
+            if lot < 0.08 and self.profile.distinct <= 30 and not self.names and self.opposed:
                 return Comparison("!=", self.column, self.value(self.scene.pick(others)))
             if lot < 0.22 and self.profile.distinct > 2:
                 chosen = sorted([here, self.scene.pick(others)], key=str)
@@ -195,7 +197,7 @@ class Maker:
             if lot < 0.245 and self.profile.distinct > 4 and len(others) > 2:
                 chosen = sorted([here, *self.scene.rng.sample(others, self.scene.pick((1, 2)))], key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen))
-            if lot < 0.25 and self.profile.distinct > 4 and len(others) > 3:
+            if lot < 0.25 and self.profile.distinct > 4 and len(others) > 3 and self.opposed:
                 chosen = sorted(self.scene.rng.sample(others, 2), key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen), negated=True)
         return self.equal(here)

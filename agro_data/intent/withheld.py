@@ -15,6 +15,7 @@ from functools import cache
 from typing import Literal
 
 from agro_data.intent.tree import Column, Comparison, Intent, Query, Value, conjuncts, walk
+from agro_data.profiling.kinds import is_calendar
 from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 from agro_data.profiling.words import singular_word, word_set
@@ -78,6 +79,8 @@ def _tables(used: Collection[Name], said: frozenset[str], profile: DatabaseProfi
     for table in profile.tables:
         noun = stems(table.singular)
         others = [other for other in profile.tables if other is not table and other.rows]
+        if is_calendar(table.columns):
+            continue  # the days are in the keys, too: 20220103
         if not others or not _says(said, table.singular) or any(noun & stems(other.singular) for other in others):
             continue
         needed = [table.by_name[name] for owner, name in sorted(used) if owner == table.name]

@@ -37,7 +37,7 @@ def table_kind(
             return "bridge"
     if not outgoing and rows <= 200 and len(own) <= 3 and len(columns) <= 4 and _codes(columns, primary_key, singular):
         return "lookup"
-    if not outgoing and _is_calendar(columns):
+    if not outgoing and is_calendar(columns):
         return "lookup"
     person = any(column.phrase in ("last name", "family name", "date of birth", "birth date") for column in columns)
     elsewhere = any(key.ref_table != key.table for key in outgoing)
@@ -46,7 +46,7 @@ def table_kind(
     return "entity"
 
 
-def _is_calendar(columns: Sequence[ColumnProfile]) -> bool:
+def is_calendar(columns: Sequence[ColumnProfile]) -> bool:
     """Whether most columns are parts of a day, as of a warehouse's date dimension."""
     parts = [c for c in columns if c.role != "measure" and not _DAY_PARTS.isdisjoint(c.phrase.lower().split(" "))]
     return len(parts) >= 3 and 2 * len(parts) > len(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.profiling.words import is_word, split_identifier, word_set
@@ -77,7 +77,7 @@ def _measured_in(
     columns: Sequence[ColumnProfile], unit: str, sort: str, found: dict[str, str]
 ) -> Sequence[ColumnProfile]:
     """The quantities whose unit the column `unit` says, none of them in `found`."""
-    free = [c for c in columns if c.role == "measure" and c.name not in found]
+    free = [c for c in columns if c.role == "measure" and c.name not in found and not c.unit]
     fit = [c for c in free if (_may_be_money(c) if sort == "currency" else not _is_money(c))]
     owner = _owner(unit)
     owned = [c for c in fit if owner and split_identifier(c.name)[: len(owner)] == owner]
@@ -87,12 +87,9 @@ def _measured_in(
     if money:
         return money
     place = [c.name for c in columns].index(unit)
-    before: list[ColumnProfile] = []
-    for column in reversed(columns[:place]):
-        if column not in fit:
-            break
-        before.append(column)
-    return before or (fit if len(fit) == 1 else [])
+    before = [*takewhile(fit.__contains__, reversed(columns[:place]))]
+    behind = [*takewhile(fit.__contains__, columns[place + 1 :])]  # a test, its unit, and the least and most of it
+    return before or behind or (fit if len(fit) == 1 else [])
 
 
 def _is_money(column: ColumnProfile) -> bool:

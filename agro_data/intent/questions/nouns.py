@@ -210,8 +210,8 @@ class Scene:
     def _roles(self) -> dict[str, str]:
         roles: dict[str, str] = {}
         for join in self.query.joins:
-            if join.direction not in ("up", "down"):
-                continue
+            if join.direction not in ("up", "down") or (join.kind == "left" and join.direction == "down"):
+                continue  # who wrote nothing is kept, too, and is no writer
             child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
             child_columns = tuple(pair[0] if join.direction == "up" else pair[1] for pair in join.columns)
             role = self.role(child, child_columns, parent)

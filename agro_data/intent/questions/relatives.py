@@ -9,6 +9,7 @@ from agro_data.profiling.profile import DatabaseProfile, TableProfile
 from agro_data.profiling.words import PREPOSITIONS, is_participle, present_participle
 
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
+_PERSONS = ("er", "or", "ist", "ee", "ian", "ant", "ent", "man", "woman", "rep")  # endings of who does something
 _NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
 
 
@@ -22,6 +23,24 @@ def key_phrase(child: TableProfile, column: str) -> str:
     return _KEY_WORDS.sub("", child.by_name[column].phrase)
 
 
+def _without_key(child: TableProfile, columns: tuple[str, ...], parent: TableProfile, profile: DatabaseProfile) -> str:
+    """The same without what the parent calls its key: "home team" of "home team API id", where a team has an API id."""
+    phrase = child.by_name[columns[0]].phrase
+    for key in profile.foreign_keys:
+        if (key.table, key.columns, key.ref_table) == (child.name, columns, parent.name):
+            own = parent.by_name[key.ref_columns[0]].phrase if key.ref_columns[0] in parent.by_name else ""
+            if own and phrase.lower().endswith(f" {own.lower()}"):
+                return phrase[: -len(own) - 1]
+    return key_phrase(child, columns[0])
+
+
+def _as_person(role: str, noun: str) -> str:
+    """A role that is no noun of a person, where people have it: "assist player", "admitting staff member"."""
+    last = role.rsplit(" ", 1)[-1].lower()
+    plain = not words.is_person(noun) or words.is_person(role) or last.endswith(_PERSONS) or last == noun.lower()
+    return role if plain or role.lower().endswith(f" {noun.lower()}") else f"{role} {noun}"
+
+
 def key_role(
     profile: DatabaseProfile, child: TableProfile, columns: tuple[str, ...], parent: TableProfile
 ) -> str | None:
@@ -29,15 +48,16 @@ def key_role(
     if len(columns) != 1 or columns[0] not in child.by_name:
         return None
     noun = parent.singular
-    phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", key_phrase(child, columns[0]))
+    called = _without_key(child, columns, parent, profile)
+    phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", called)
     if phrase.lower() in (noun.lower(), *_NO_ROLES) or len(phrase) < 3:
         return None
     phrase = _doer(phrase, noun)
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
-        return phrase
+        return _as_person(phrase, noun)
     is_noun = words.plural(phrase) != f"{phrase} values"
-    return phrase if is_noun and _otherwise_tied(profile, child, parent) else None
+    return _as_person(phrase, noun) if is_noun and _otherwise_tied(profile, child, parent) else None
 
 
 def _doer(phrase: str, noun: str) -> str:

@@ -292,7 +292,8 @@ def metric(scene: Scene) -> Draft | None:
     name = re.sub(r"\W+", "_", chosen.name.lower()).strip("_") or "metric"
     where = conjunction(conditions(frame, 1, [frame.root], broad=True)) if scene.chance(0.4) else None
     own = [c for c in scene.atlas.categories(chosen.table) if table.never_null(c.name)]
-    groups = [c for c in own if Column(frame.root, c.name) not in fixed(where)]
+    said = {word.lower() for word in re.findall(r"\w+", chosen.sql)}  # a rate of denials by status is 0 or 100 %
+    groups = [c for c in own if Column(frame.root, c.name) not in fixed(where) and c.name.lower() not in said]
     if groups and scene.chance(0.6):
         key = Column(frame.root, scene.pick(groups).name)
         return Draft(frame.query(select=(Output(key), Output(call, name)), where=where, group_by=(key,)))

@@ -90,7 +90,8 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return None
     edge = scene.pick([e for e in parents if scene.atlas.is_named(e.parent)] or parents)
     sizes = _sizes(scene, table, edge.child_columns)
-    if empty_too and scene.chance(0.15):
+    alone = sum(other.parent == edge.parent for other in parents) == 1  # which of two keys nobody says of no rows
+    if empty_too and alone and scene.chance(0.15):
         frame = scene.frame(edge.parent)
         rows = frame.down(frame.root, edge, left=True)
         keys, shown = _parent_keys(scene, frame, frame.root)
