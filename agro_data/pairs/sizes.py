@@ -54,8 +54,12 @@ class _Use:
         return (reading.sums or not self.computed) and all(reading.literal(one) is not None for _, one in self.literals)
 
     def read(self, reading: Reading) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-        """The nodes that are read so, with what they are then."""
-        yield self.node, reading.read(self.column)
+        """The nodes that are read so, with what they are then. What is missing is not the least: it comes last."""
+        read, key = reading.read(self.column), self.node.parent
+        if reading.markers and isinstance(key, exp.Ordered) and not key.args.get("desc"):
+            yield key, exp.Ordered(this=read, desc=False, nulls_first=False)
+        else:
+            yield self.node, read
         for node, one in self.literals:
             meant = reading.literal(one)
             if meant is not None and meant != one:
@@ -134,16 +138,13 @@ def _is_sure(
     days: Sequence[tuple[exp.Sub, exp.Expr]],
     readings: Mapping[Place, Reading],
 ) -> bool:
-    """Whether one way is left. It is not sure if NULL would come first, since a missing value need not be the least; if
-    the number is united with another SELECT's texts; if a date would come out in another form; or if an average of days
-    may be asked for in years.
+    """Whether one way is left. It is not sure if the number is united with another SELECT's texts; if a date would come
+    out in another form; or if an average of days may be asked for in years.
     """
-    rising = any(not key.args.get("desc") for key in found.tree.find_all(exp.Ordered))
     out = [use for use in uses if use.comes_out]
     shown = bool(out) and (isinstance(found.tree, exp.SetOperation) or not all(readings[use.place].sums for use in out))
-    missing = rising and any(readings[use.place].markers for use in uses)
     averaged = any(holder is not None and is_aggregate(holder) for holder in (around(node) for node, _ in days))
-    return not shown and not missing and not averaged
+    return not shown and not averaged
 
 
 # --- where size counts -------------------------------------------------------------------------------------------

@@ -347,3 +347,25 @@ def test_instances_have_the_schemas_of_their_database(tmp_path: Path) -> None:
     found = evaluate(answers, path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [one.score for one in found.verdicts] == [1, 1, 0, 0, 1, 1, 1, 0], found.notes
     assert all(one.instances > 1 for one in found.verdicts), found.notes
+
+
+def test_the_database_itself_is_held_against_a_prediction_where_its_answer_is_settled(tmp_path: Path) -> None:
+    """A model of no maker breaks the reference that instances keep: only here does the join leave it out."""
+    path = tmp_path / "cars" / "cars.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("""
+        CREATE TABLE maker (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT, maker INTEGER NOT NULL REFERENCES maker);
+        INSERT INTO maker VALUES (1, 'Fiat'), (2, 'Seat');
+        INSERT INTO model VALUES (1, 'Uno', 1), (2, 'Leon', 2), (3, 'Lost', 9);
+        """)
+    joined = "SELECT model.name FROM model JOIN maker ON model.maker = maker.id"
+    tied = "SELECT name FROM model ORDER BY LENGTH(name) LIMIT 2"
+    rows = [asked("cars", "SELECT name FROM model", joined), asked("cars", tied, tied)]
+    found = evaluate(rows, tmp_path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
+    assert [one.score for one in found.verdicts] == [0.0, 1.0]
+    assert found.verdicts[0].instance == "cars.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM model WHERE id = 3")
+    assert evaluate(rows[:1], tmp_path, metric="strict-ts", workers=1).verdicts[0].score == 1.0
