@@ -18,6 +18,7 @@ from agro_data.pairs.literals import check_literals
 from agro_data.pairs.nulls import check_nulls
 from agro_data.pairs.reading import check_reading
 from agro_data.pairs.sizes import check_sizes
+from agro_data.pairs.texts_against_numbers import check_texts_against_numbers
 from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
@@ -73,7 +74,8 @@ def _check_together(
     literals, joins = check_literals(database, names, sandbox), check_joins(database, names, profile, sandbox)
     nulls, divisions = check_nulls(database, names, profile, sandbox), check_divisions(database, names, sandbox)
     forms = check_literal_forms(database, names, profile, sandbox)
-    for more in (check_reading(names), nulls, forms, literals, sizes, divisions, joins):
+    unlike = check_texts_against_numbers(names, database.dialect)
+    for more in (check_reading(names), nulls, unlike, forms, literals, sizes, divisions, joins):
         for sql, findings in more.items():
             found[sql] += findings
 

@@ -102,6 +102,13 @@ _KINDS = (
     Kind("reads_clock", "warning", True, "The answer is another at every run", "put the moment into the SQL"),
     Kind("null_compared", "error", True, "A comparison with NULL is never true", "use IS NULL, or IS NOT NULL"),
     Kind(
+        "text_against_number",
+        "error",
+        True,
+        "A text is compared with a number, which it never equals",
+        "write the number as the text is ('2010', '03'), or CAST the text",
+    ),
+    Kind(
         "null_in_list",
         "warning",
         True,
@@ -203,6 +210,7 @@ _IDLE = frozenset(f"{how}_{part}" for how in ("useless", "untested") for part in
 FOLLOWS = {
     "null_compared": _NOTHING | _IDLE | {"negation_missing"},
     "null_in_list": _NOTHING | _IDLE,
+    "text_against_number": _NOTHING | _IDLE,
     "literal_other_form": frozenset({"literal_absent", "zero"}),
 }
 

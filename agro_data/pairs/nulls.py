@@ -14,12 +14,23 @@ from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.walks import leftmost
+from agro_data.sql.walks import around, leftmost
 from agro_data.verify.difference import shown
 from agro_data.verify.execution import execute
 
-_HOLDS = (exp.Where, exp.Having, exp.Qualify, exp.Join, exp.And, exp.Or, exp.Paren, exp.If)  # a condition by itself
+_HOLDS = (
+    exp.Where,
+    exp.Having,
+    exp.Qualify,
+    exp.Join,
+    exp.And,
+    exp.Or,
+    exp.Paren,
+    exp.Not,
+    exp.If,
+)  # a condition by itself
 
 
 def check_nulls(
@@ -41,13 +52,20 @@ def check_nulls(
 
 
 def _compared(found: Resolution, dialect: Dialect) -> Iterator[Finding]:
-    nodes = [node for node in found.tree.find_all(exp.EQ, exp.NEQ) if any(map(_is_null, _sides(node)))]
+    nodes = [node for node in found.tree.find_all(*COMPARISONS) if any(map(_is_null, _sides(node)))]
+    nodes += [
+        case
+        for case in found.tree.find_all(exp.Case)
+        if case.this is not None and any(_is_null(branch.this) for branch in case.args["ifs"])
+    ]
     if not nodes:
         return
     tested = [
         (node, _test(node))
         for node in nodes
-        if isinstance(node.parent, _HOLDS) and not all(map(_is_null, _sides(node)))
+        if isinstance(node, (exp.EQ, exp.NEQ))
+        and isinstance(node.parent, _HOLDS)
+        and not all(map(_is_null, _sides(node)))
     ]
     mended = rewritten(found, tested, dialect) if len(tested) == len(nodes) else ""
     written = dict.fromkeys(sql_text(node, dialect) for node in nodes)
@@ -81,7 +99,8 @@ def _written(found: Resolution, dialect: Dialect) -> Iterator[Finding]:
 
 def _excludes(node: exp.In) -> bool:
     """Whether rows are to pass that are not in the list."""
-    return isinstance(node.parent, exp.Not) and node.parent.find_ancestor(exp.Not) is None
+    holder = around(node)
+    return isinstance(holder, exp.Not) and holder.find_ancestor(exp.Not) is None
 
 
 @dataclass(frozen=True)

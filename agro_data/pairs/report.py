@@ -16,6 +16,7 @@ DID = {
     "unknown_name": "written as the schema does",
     "null_compared": "IS NULL for = NULL, IS NOT NULL for <> NULL",
     "null_in_list": "the NULLs are left out of the list",
+    "text_against_number": "the number is written as the text is",
     "tie_at_limit": "rows that compare equal are settled by what comes out: one of the answers that were open",
     "tie_in_order": "rows that compare equal are settled by what comes out: one of the orders that were open",
     "unlinked_join": "joined along the one foreign key between the tables",

@@ -27,6 +27,10 @@ COMPARED = [
     ("Which person has no boss, not even Bo?", "SELECT name FROM person WHERE boss = NULL AND name = 'Bo'",
      "SELECT name FROM person WHERE boss IS NULL AND name = 'Bo'"),  # none on this data, and right
     ("Is each gone?", "SELECT id, gone = NULL FROM ticket", ""),  # shown as it is
+    ("Which are not gone?", "SELECT title FROM ticket WHERE NOT gone = NULL",
+     "SELECT title FROM ticket WHERE NOT gone IS NULL"),
+    ("Which is after nothing?", "SELECT title FROM ticket WHERE gone > NULL", ""),
+    ("Is each gone?", "SELECT CASE gone WHEN NULL THEN 'here' ELSE 'gone' END FROM ticket", ""),
 ]  # fmt: skip
 LISTED = [
     ("Who closed nothing?", "SELECT name FROM person WHERE id NOT IN (SELECT closed_by FROM ticket)",
@@ -35,6 +39,8 @@ LISTED = [
      "SELECT COUNT(*) FROM person WHERE id NOT IN (SELECT T1.closed_by FROM ticket AS T1 WHERE title <> 'Desk')",
      "SELECT COUNT(*) FROM person WHERE NOT id IN (SELECT T1.closed_by FROM ticket AS T1 WHERE title <> 'Desk' "
      "AND T1.closed_by IS NOT NULL)"),
+    ("Who closed nothing at all?", "SELECT name FROM person WHERE NOT (id IN (SELECT closed_by FROM ticket))",
+     "SELECT name FROM person WHERE NOT (id IN (SELECT closed_by FROM ticket WHERE closed_by IS NOT NULL))"),
     ("Who is neither 1 nor of no id?", "SELECT name FROM person WHERE id NOT IN (1, NULL)", ""),
     ("Whose boss closed nothing?", "SELECT name FROM person WHERE boss NOT IN (SELECT closed_by FROM ticket)", ""),
     ("Who closed nothing?", "SELECT name FROM person WHERE id NOT IN (SELECT max(closed_by) FROM ticket GROUP BY id)",
@@ -78,7 +84,7 @@ def test_what_null_makes_of_a_condition_is_found_and_mended(audit: Audit, number
 def test_a_row_with_the_null_is_shown(audit: Audit) -> None:
     witnesses = [one.findings[0].witness for one in audit.verified.checked[len(COMPARED) : len(FAULTY)]]
     assert witnesses[0].endswith("WHERE closed_by IS NULL LIMIT 1 gives (2, 'Mouse', NULL, 1, '2021-01-01')")
-    assert witnesses[4].endswith("gives (NULL)")
+    assert witnesses[5].endswith("gives (NULL)")
 
 
 @pytest.mark.parametrize("number", range(len(SOUND)), ids=SOUND)
