@@ -24,6 +24,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.remarks import remarks
 from agro_data.profiling.roles import Place, role_of, unit_of
+from agro_data.profiling.row_versions import keeps_versions
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.trees import is_tree
@@ -384,12 +385,13 @@ def _table_profile(
     columns = with_units(columns)
     columns = _called(columns, names, frozenset(key.columns[0] for key in outgoing if len(key.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
+    versions = "" not in names.given and keeps_versions(columns)
     return TableProfile(
         name=table.name,
         rows=read.total,
         columns=columns,
-        singular=names.singular,
-        plural=names.plural,
+        singular=f"{names.singular} version" if versions else names.singular,
+        plural=f"{names.singular} versions" if versions else names.plural,
         primary_key=primary,
         unique_keys=uniques,
         label_columns=known.label or label_columns(columns, by_phrase, names.singular, outgoing),

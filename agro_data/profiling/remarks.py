@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agro_data.profiling.bookkeeping import keeps_books
 from agro_data.profiling.profile import ForeignKey, TableProfile
+from agro_data.profiling.row_versions import keeps_versions
 from agro_data.profiling.statistics import Statistics
 from agro_data.profiling.words import reads_as_english
 
@@ -18,6 +19,7 @@ def remarks(
 ) -> Iterator[str]:
     """All remarks on the tables of one database, the keys between them, and the contents of their columns."""
     yield from _aside(tables)
+    yield from _versions(tables)
     yield from _endless(tables)
     yield from _guarded(tables)
     yield from _marked(tables, statistics)
@@ -31,6 +33,16 @@ def _aside(tables: Sequence[TableProfile]) -> Iterator[str]:
             f"{', '.join(books)}: a framework's own, so no question is about them; describe in a semantics.yml those "
             "that people ask about"
         )
+
+
+def _versions(tables: Sequence[TableProfile]) -> Iterator[str]:
+    for table in tables:
+        if not table.named and keeps_versions(table.columns):
+            yield (
+                f"table {table.name!r}: each row is a version, of which one is current, so questions are about "
+                f"{table.plural}; to have them ask about the things themselves, hide the table in a semantics.yml, and "
+                "describe a view of its current rows"
+            )
 
 
 def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:

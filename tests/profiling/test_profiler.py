@@ -316,3 +316,19 @@ def test_a_date_dimension_is_looked_up(tmp_path: Path) -> None:
     """
     profile = profile_database(sqlite_database(tmp_path / "sales.sqlite", script))
     assert {table.name: table.kind for table in profile.tables} == {"dim_date": "lookup", "weather": "entity"}
+
+
+def test_rows_of_a_slowly_changing_dimension_are_versions(tmp_path: Path) -> None:
+    """ "How many customers" was 58 where there are 27."""
+    script = """
+    CREATE TABLE dim_customer (customer_sk INTEGER PRIMARY KEY, customer_id TEXT, customer_name TEXT, valid_from TEXT,
+        valid_to TEXT, is_current INTEGER);
+    CREATE TABLE price (price_id INTEGER PRIMARY KEY, product_id TEXT, valid_from TEXT, valid_to TEXT, amount REAL);
+    INSERT INTO dim_customer VALUES (1, 'C1', 'Ann', '2020-01-01', '2021-05-01', 0),
+        (2, 'C1', 'Ann', '2021-05-01', NULL, 1), (3, 'C2', 'Bo', '2020-01-01', NULL, 1);
+    INSERT INTO price VALUES (1, 'P1', '2020-01-01', '2021-01-01', 9.5), (2, 'P1', '2021-01-01', NULL, 10.5);
+    """
+    profile = profile_database(sqlite_database(tmp_path / "mart.sqlite", script))
+    assert {table.plural for table in profile.tables} == {"customer versions", "prices"}
+    assert profile.table("dim_customer").label_columns == ("customer_name",)
+    assert any("'dim_customer': each row is a version" in said for said in profile.problems)
