@@ -15,7 +15,7 @@ _FULL_NAMES = (
 )
 _CODED = frozenset(["type", "status", "category", "role", "genre", "kind", "class", "level", "method", "code", "color"])
 _DAY_PARTS = frozenset(["year", "quarter", "month", "week", "weekday", "day", "weekend", "holiday"])
-_LABELS = ("name", "full name", "title", "official name", "common name", "short name", "label", "headline")
+_LABELS = ("name", "full name", "title", "official name", "long name", "common name", "short name", "label", "headline")
 
 
 def table_kind(

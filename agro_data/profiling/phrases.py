@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.words import is_participle, noun_forms
+from agro_data.profiling.words import is_participle, noun_forms, singular_word
 
 _NOUNS = {
     "directed by": "director",
@@ -38,6 +38,7 @@ _NOUNS = {
     "effective from": "effective start",
     "effective to": "effective end",
 }
+_WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
 _NO_NAMES = {"address": "street"} | dict.fromkeys(
@@ -87,6 +88,9 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return _NOUNS[phrase]
     if phrase in ("check in", "check out") and column.role == "date":
         return f"{phrase.replace(' ', '-')} date"
+    first, _, last = phrase.rpartition(" ")
+    if first and last in _WHEN and column.role == "date":  # "placed at", "starts on"
+        return f"{singular_word(first)} {_WHEN[last]}"
     if phrase in _ENDS:
         place, moment, bound = _ENDS[phrase]
         sort = "time" if column.kind == "time" else column.role

@@ -16,6 +16,7 @@ from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model
 from agro_data.sql.foreign import engines
+from agro_data.words import counted
 
 
 def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:
@@ -56,6 +57,9 @@ def _check_model(name: str) -> None:
     find_model(name)
 
 
+OTHERS = "; if they are another engine's, say whose: --log-dialect"
+
+
 def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str], list[str]]:
     if not config.query_log:
         return [], []
@@ -75,7 +79,7 @@ def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str],
     ]
     notes = [
         f"query log {path.name}: {sum(log.shapes.values()):,} queries read as {config.log_dialect or dialect}, "
-        f"{log.ignored:,} pieces ignored (no query)"
+        f"{counted(log.ignored, 'pieces')} ignored (no query that it reads{'' if config.log_dialect else OTHERS})"
         for dialect, log in readings
         if log.queries
     ]

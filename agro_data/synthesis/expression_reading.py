@@ -201,6 +201,8 @@ class ExpressionReader(ABC):
             return Or(tuple(parts))  # type: ignore[arg-type]
         if type(inner) in SIGNS and not negated:
             return self._comparison(inner, scope)
+        if isinstance(inner, exp.Column) and (flag := self._flag(inner, negated)) is not None:
+            return flag
         if isinstance(inner, exp.In) and inner.args.get("query") is not None:
             return self._membership(inner, negated, scope)
         if isinstance(inner, exp.Exists):
@@ -220,6 +222,13 @@ class ExpressionReader(ABC):
             if all(value is not None for value in values):
                 return InList(column, tuple(self._exact("=", value) for value in values if value is not None), negated)
         raise Beyond("condition", f"the condition {type(inner).__name__} is not read")
+
+    def _flag(self, node: exp.Column, negated: bool) -> Comparison | None:
+        """A column of truth values that is a condition by itself: `WHERE is_current`."""
+        column = self.column(node)
+        if column is None or self.profile_of(column).kind != "boolean":
+            return None
+        return Comparison("=", column, Value(not negated, (self._table_of(column).name, column.name)))
 
     def _exact(self, operator: Comparator, value: Value) -> Value:
         if cuts_a_day(operator, value, self.atlas):

@@ -312,6 +312,11 @@ def test_what_is_many_is_told_from_what_is_one() -> None:
     assert [column.phrase for column in with_role(columns, "bill")] == ["tax", "total taxes"]
 
 
+def test_what_happened_at_is_a_time() -> None:
+    columns = [ColumnProfile(name, "TEXT", "datetime", "date", name) for name in ("placed at", "starts at", "ended on")]
+    assert [column.phrase for column in with_role(columns, "order")] == ["placed time", "start time", "ended date"]
+
+
 @pytest.mark.parametrize(
     ("word", "forms"),
     [("pais", ("pais", "pais")), ("pago", ("pago", "pagos")), ("oficinas", ("oficina", "oficinas")),

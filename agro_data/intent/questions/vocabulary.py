@@ -33,7 +33,7 @@ SINGULAR_IN_S = frozenset((
 # Participles, and what stands like one, that do not end in -ed: "days held".
 IRREGULAR_PARTICIPLES = frozenset((
     "available", "born", "bought", "built", "given", "held", "left", "lost", "made", "paid", "seen", "sent", "sold",
-    "taken", "won", "written",
+    "spent", "taken", "won", "written",
 ))
 
 # What rows are said to be in.
