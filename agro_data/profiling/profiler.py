@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agro_data.databases.checks import allows, columns_of, constants_of
+from agro_data.databases.checks import allows, constants_of
 from agro_data.databases.connections import Connection, TableInfo, open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.credentials import holds_credentials, unread
 from agro_data.profiling.denoting import NumberedRows, names_rows, numbered_rows
+from agro_data.profiling.hiding import lost_keys, visible_part
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
@@ -48,7 +49,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         listed = connection.objects()
         schema = {table.name: [column.name for column in table.columns] for table in listed}
         semantics = read_semantics(database, schema, values=values and side_values)
-        tables = [visible for table in listed if (visible := _visible(table, semantics)) is not None]
+        tables = [visible for table in listed if (visible := visible_part(table, semantics)) is not None]
         names = name_database(
             {table.name: [column.name for column in table.columns] for table in tables},
             {table.name: _hints(table, semantics) for table in tables},
@@ -65,7 +66,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
         ]
         needed = _needed_groups(declared + stated, proposals)
-        problems = [*semantics.problems, *_lost_keys(listed, tables)]
+        problems = [*semantics.problems, *lost_keys(listed, tables)]
         reads: dict[str, TableRead] = {}
         unread: list[str] = []
         for table in tables:
@@ -131,41 +132,6 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
 
 
 # --- before reading ------------------------------------------------------------------------------------------------
-
-
-def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
-    """`table` without its hidden columns and the keys that need them; None when nothing is left to see."""
-    known = semantics.table(table.name)
-    columns = tuple(column for column in table.columns if not semantics.column(table.name, column.name).hidden)
-    if known.hidden or not columns:
-        return None
-    names = {column.name for column in columns}
-    return replace(
-        table,
-        columns=columns,
-        primary_key=table.primary_key if names.issuperset(table.primary_key) else (),
-        unique_keys=tuple(key for key in table.unique_keys if names.issuperset(key)),
-        foreign_keys=tuple(key for key in table.foreign_keys if names.issuperset(key.columns)),
-        checks=tuple(check for check in table.checks if names.issuperset(columns_of(check))),
-        partial_keys=tuple(k for k in table.partial_keys if names.issuperset({*k.columns, *columns_of(k.condition)})),
-    )
-
-
-def _lost_keys(listed: Sequence[TableInfo], visible: Sequence[TableInfo]) -> Iterator[str]:
-    """Declared keys that go with a hidden column, though the tables stay: nobody who hides a client's number, which
-    stands in every key, means to hide the keys.
-    """
-    seen = {table.name: {column.name for column in table.columns} for table in visible}
-    for table in listed:
-        for key in table.foreign_keys if table.name in seen else ():
-            own = [f"{table.name}.{name}" for name in key.columns if name not in seen[table.name]]
-            parents = seen.get(key.ref_table, {*key.ref_columns})
-            other = [f"{key.ref_table}.{name}" for name in key.ref_columns if name not in parents]
-            if hidden := own[: len(key.columns) > 1] or other[:1]:
-                yield (
-                    f"hiding {hidden[0]} takes away the key by which {table.name} refers to {key.ref_table}, so no "
-                    "question joins them by it; state what is left of it under `joins` in semantics.yml"
-                )
 
 
 def _hints(table: TableInfo, semantics: Semantics) -> Hints:
