@@ -36,9 +36,9 @@ def _without_key(child: TableProfile, columns: tuple[str, ...], parent: TablePro
 
 def _as_person(role: str, noun: str) -> str:
     """A role that is no noun of a person, where people have it: "assist player", "admitting staff member"."""
-    last = role.rsplit(" ", 1)[-1].lower()
-    plain = not words.is_person(noun) or words.is_person(role) or last.endswith(_PERSONS) or last == noun.lower()
-    return role if plain or role.lower().endswith(f" {noun.lower()}") else f"{role} {noun}"
+    said = f" {role.lower()}".endswith(f" {noun.lower()}")
+    person = said or words.is_person(role) or role.lower().endswith(_PERSONS)
+    return role if person or not words.is_person(noun) else f"{role} {noun}"
 
 
 def key_role(
