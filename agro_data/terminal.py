@@ -14,7 +14,7 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +43,7 @@ LONGEST_CELL = 200  # characters of a cell of a result
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
+_ONE_FOLDER = "several databases or files go into one folder (of links: ln -s /data/*.sqlite folder)"
 AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ':x:' in SQL is no picture
 
 
@@ -98,7 +99,22 @@ class _Helped(click.Command):
 
 
 class Verb(_Helped):
-    """A command whose options are listed under their headings, in the order in which they are declared."""
+    """A command whose options are listed under their headings, in the order in which they are declared.
+
+    Nothing that it was given is dropped without a word: of an option that was given twice click takes the last.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True  # refused below, in our words
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        rest = super().parse_args(ctx, args)
+        for option, times in Counter(one for one in given if isinstance(one.type, click.Path)).items():
+            if times > 1 and option.nargs == 1 and not getattr(option, "multiple", False):
+                ctx.fail(f"{option.opts[0]} is given {times} times, and takes one path; {_ONE_FOLDER}")
+        if rest:
+            hint = f"; {_ONE_FOLDER}" if Path(rest[0]).exists() else ""
+            ctx.fail(f"{rest[0]!r} is one more than this verb takes{hint}")
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         with interruptible():

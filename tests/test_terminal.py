@@ -27,6 +27,7 @@ from agro_data.terminal import (
     tell,
     visible,
 )
+from agro_data.verbs.options import A_PATH
 
 
 @pytest.mark.parametrize(
@@ -228,3 +229,39 @@ def test_what_is_said_of_many_places_is_said_of_three() -> None:
     problems = [f"a.json, row {n}: no database: no row" for n in range(1, 6)]
     told = few_of_each([*problems[:4], "b.json: is empty", problems[4], problems[0], "no place"])
     assert told == [*problems[:3], "and 2 more: no database: no row", "b.json: is empty", "no place"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--databases", "a", "--databases", "b"], "--databases is given 2 times"),
+        (["--databases", "a", __file__], "several databases or files go into one folder"),
+        (["--databases", "a", "b"], "'b' is one more than this verb takes"),
+    ],
+)
+def test_nothing_that_was_given_is_dropped_without_a_word(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(_reading(arguments))
+    assert said in capsys.readouterr().err
+
+
+def test_what_may_be_given_again_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    run(_reading(["--databases", "a", "--exclude", "b", "--exclude", "c", "--size", "1", "--size", "2"]))
+    assert capsys.readouterr().out == "a b,c 2\n"
+
+
+def _reading(arguments: list[str]) -> click.Command:
+    """A verb that is called with `arguments`, whatever its process was called with."""
+
+    @click.command(cls=Verb)
+    @click.option("--databases", type=A_PATH)
+    @click.option("--exclude", type=A_PATH, multiple=True)
+    @click.option("--size", type=int)
+    def read(databases: Path, exclude: tuple[Path, ...], size: int) -> None:
+        click.echo(f"{databases} {','.join(map(str, exclude))} {size}")
+
+    main = read.main
+    read.main = lambda **settings: main(arguments, **settings)  # type: ignore[method-assign]
+    return read
