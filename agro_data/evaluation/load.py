@@ -93,6 +93,17 @@ def load_pairs(path: Path | str, database: str = "") -> Loaded:
     return Loaded(tuple(pairs), tuple(problems), tuple(notes))
 
 
+def pairs_in(rows: Iterable[Mapping[str, Any]], database: str = "") -> Loaded:
+    """Pairs of rows that a program holds, as `load_pairs` reads them from a file."""
+    items = _about(_held(rows, "pairs", "db_id, question and query"), database)
+    named = Path("pairs")
+    check_fields(named, items, {"SQL": SQL, "database": DATABASE})
+    found, wrong = _pairs(named, items)
+    if not found:
+        raise UnreadableInput(f"no pair of question and SQL{f' (first: {wrong[0]})' if wrong else ''}")
+    return Loaded(tuple(found), tuple(wrong))
+
+
 def load_questions(path: Path | str) -> Loaded:
     """Questions as `load_pairs` finds them. The file need not have SQL: `Pair.sql` is then "".
 
@@ -139,14 +150,19 @@ def predictions_in(
     rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None, database: str = ""
 ) -> LoadedPredictions:
     """Predictions of rows that a program holds, as `load_predictions` reads them from a file."""
+    items = _held(rows, "predictions", "db_id, gold and pred")
+    return _predictions(Path("predictions"), items, gold, database)
+
+
+def _held(rows: Iterable[Mapping[str, Any]], what: str, fields: str) -> list[Row]:
+    """Rows of a program, told by their number. Raises `UnreadableInput` where there is none, or one is no mapping."""
     given = list(rows)
+    if not given:
+        raise UnreadableInput(f"no {what}: no row was given")
     other = next((type(one).__name__ for one in given if not isinstance(one, Mapping)), "")
     if other:
-        raise UnreadableInput(f"predictions: expected rows with db_id, gold and pred (mappings), found {other}")
-    items = [Row(f"row {number:,}", dict(fields)) for number, fields in enumerate(given, 1)]
-    if not items:
-        raise UnreadableInput("no predictions to evaluate")
-    return _predictions(Path("predictions"), items, gold, database)
+        raise UnreadableInput(f"{what}: expected rows with {fields} (mappings), found {other}")
+    return [Row(f"row {number:,}", dict(fields)) for number, fields in enumerate(given, 1)]
 
 
 def only_database(databases: Path | str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import usable_databases
@@ -15,7 +16,7 @@ from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Dialect, Limits
 from agro_data.evaluation.instances import INDEX, SUFFIXES
-from agro_data.evaluation.load import load_pairs, only_database
+from agro_data.evaluation.load import load_pairs, only_database, pairs_in
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
 from agro_data.files import atomic_path
@@ -116,7 +117,7 @@ class _Found:
 
 
 def verify_pairs(
-    pairs: Path | str | Loaded,
+    pairs: Path | str | Loaded | Iterable[Mapping[str, Any]],
     databases: Path | str,
     *,
     cache: Path | None = None,
@@ -125,14 +126,15 @@ def verify_pairs(
     progress: Reporter = silent,
     catalog: Catalog | None = None,
 ) -> Verified:
-    """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`) on their databases.
+    """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`, or rows as a file holds
+    them) on their databases.
 
     `cache` keeps profiles and shuffled copies (default as for a build), where it can be written. With `instances`, each
     gold gets a certificate: instances that tell it from its mutants are written in `instances/<db_id>/`, with an index
     beside them. `catalog` is what was found at `databases` before. Raises `UnreadableInput` when there are no pairs,
     `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
     """
-    loaded = _with_sql(pairs if isinstance(pairs, Loaded) else load_pairs(pairs, only_database(databases)))
+    loaded = _with_sql(_loaded(pairs, only_database(databases)))
     catalog = catalog or usable_databases(databases, OF_PAIRS)
     known = {database.db_id.lower(): database for database in catalog.databases}
     called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}
@@ -185,6 +187,12 @@ def _left_out(catalog: Catalog, databases: Sequence[Database]) -> list[str]:
         for problem in catalog.problems
         if problem.left_out and any(PurePosixPath(problem.path).is_relative_to(folder) for folder in folders)
     ]
+
+
+def _loaded(pairs: Path | str | Loaded | Iterable[Mapping[str, Any]], database: str) -> Loaded:
+    if isinstance(pairs, Loaded):
+        return pairs
+    return load_pairs(pairs, database) if isinstance(pairs, Path | str) else pairs_in(pairs, database)
 
 
 def _with_sql(loaded: Loaded) -> Loaded:

@@ -83,6 +83,19 @@ def test_rows_without_a_database_are_about_the_one_that_is_given(market: Path, t
     assert not verify_pairs(tmp_path / "gold.sql", one, workers=1).checked[0].findings
 
 
+def test_rows_that_a_program_holds_are_checked_as_those_of_a_file(market: Path, tmp_path: Path) -> None:
+    asked = [("How many stalls are there?", "SELECT COUNT(*) FROM stall"), ("All?", "SELECT 1 FROM stal")]
+    rows = [{"db_id": "market", "question": question, "query": sql} for question, sql in asked]
+    held = verify_pairs(pl.DataFrame(rows).iter_rows(named=True), market, workers=1)
+    written = verify_pairs(write_pairs(tmp_path / "pairs.json", asked), market, workers=1)
+    assert held.counts == written.counts == {"unknown_name": 1}
+    assert [one.pair.place for one in held.checked] == ["row 1", "row 2"]
+    with pytest.raises(ConfigError, match="no pairs: no row was given"):
+        verify_pairs([], market)
+    with pytest.raises(ConfigError, match=r"expected rows with db_id, question and query \(mappings\), found str"):
+        verify_pairs(["SELECT 1"], market)  # type: ignore[list-item]
+
+
 def test_certificates_and_their_instances(market: Path, tmp_path: Path) -> None:
     asked = [
         ("Which stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
