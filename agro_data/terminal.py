@@ -112,8 +112,9 @@ class Verb(_Helped):
             if times > 1 and option.nargs == 1 and not getattr(option, "multiple", False):
                 ctx.fail(f"{option.opts[0]} is given {times} times, and takes one path; {_ONE_FOLDER}")
         if rest:
-            hint = f"; {_ONE_FOLDER}" if Path(rest[0]).exists() else ""
-            ctx.fail(f"{rest[0]!r} is one more than this verb takes{hint}")
+            named = any(one.name == "databases" for one in given) or all(one.name != "databases" for one in self.params)
+            hint = _ONE_FOLDER if named else "databases are named by --databases"
+            ctx.fail(f"{rest[0]!r} is one more than this verb takes" + f"; {hint}" * Path(rest[0]).exists())
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -237,6 +237,7 @@ def test_what_is_said_of_many_places_is_said_of_three() -> None:
         (["--databases", "a", "--databases", "b"], "--databases is given 2 times"),
         (["--databases", "a", __file__], "several databases or files go into one folder"),
         (["--databases", "a", "b"], "'b' is one more than this verb takes"),
+        ([__file__], "databases are named by --databases"),
     ],
 )
 def test_nothing_that_was_given_is_dropped_without_a_word(
