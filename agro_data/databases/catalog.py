@@ -40,6 +40,7 @@ DESCRIPTIONS = "database_description"
 TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tables.json")
 SEMANTICS = "semantics.yml"
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")  # of a corpus; no database is below
+EXPORT = "agro-export.json"  # says what an export is of
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
@@ -127,7 +128,7 @@ class _Search:
             if Path(os.path.realpath(link.parent)).is_relative_to(target):
                 reason = f"is a link to a folder that it lies in, {target}, and is not followed"
                 self.problem(link, reason, "give that folder itself if it is meant", left_out=False)
-            elif not any(map(_is_corpus, target.parents)):
+            elif not any(map(_is_ours, target.parents)):
                 self.folder(link)
 
     def given(self, folder: Path) -> None:
@@ -162,7 +163,7 @@ class _Search:
         for entry in visible:
             if entry not in folders:
                 self.file(entry)
-            elif entry.name == DESCRIPTIONS or _is_corpus(entry) or self._is_lake(entry):
+            elif entry.name == DESCRIPTIONS or _is_ours(entry) or self._is_lake(entry):
                 continue
             elif is_parts(entry):
                 parts.append(one_line(entry.name))
@@ -221,10 +222,12 @@ def layout_told_by(header: bytes) -> Layout | None:
     return "duckdb" if header[8:12] == DUCKDB_MARK else None
 
 
-def _is_corpus(folder: Path) -> bool:
-    """Whether a folder is a corpus of ours, or a version where a corpus has the name of the folder of its databases:
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is an export, a corpus, or a version where a corpus has the name of the folder of its databases:
     output below the databases must not be the next build's input.
     """
+    if os.path.isfile(folder / EXPORT):
+        return True
     if VERSION_NAME.fullmatch(folder.name):
         return os.path.isfile(folder / "manifest.json")
     return os.path.isfile(folder / "latest") and any(folder.glob("v*-*/manifest.json"))

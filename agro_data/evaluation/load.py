@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.catalog import EXPORT
 from agro_data.databases.identity import meant_among
 from agro_data.evaluation.fields import (
     DATABASE,
@@ -53,6 +54,7 @@ from agro_data.words import counted
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
 SHOWN = 3  # folders with such files that are named where a folder has none itself
+_NO_PAIRS = ("tables.json", EXPORT)  # ends of the names of files that have others' facts
 AUDIT_REPORT = "report.jsonl"  # lies beside the pairs that an audit wrote, and repeats them
 ORIGINAL = "_original"  # what an audit adds to the name of what was before
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
@@ -244,10 +246,10 @@ def _looked_for(folder: Path) -> tuple[list[Path], list[str]]:
     if folder / "train.json" in known:  # holds the two others, where there are all three
         known = [file for file in known if file.name not in ("train_spider.json", "train_others.json")]
     if known:
-        others = [f.name for f in there if f not in known and not f.name.endswith("tables.json")]
+        others = [f.name for f in there if f not in known and not f.name.endswith(_NO_PAIRS)]
         return known, [f"{name}: passed over; give the file itself to read it" for name in others]
     lines = sorted(file for file in folder.iterdir() if file.suffix.lower() in LINES and file.is_file())
-    pairs = [file for file in there if not file.name.endswith("tables.json")]
+    pairs = [file for file in there if not file.name.endswith(_NO_PAIRS)]
     files = [file for file in pairs if file.name != AUDIT_REPORT] or _without_originals(lines) or pairs
     report = [file for file in pairs if file.name == AUDIT_REPORT and file not in files]
     return files, [f"{file.name}: passed over as an audit's report; give the file itself to read it" for file in report]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
+from agro_data.databases.catalog import EXPORT
 from agro_data.databases.data_files import data_files
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.opening import settled, with_sides
@@ -69,7 +71,7 @@ def export(
     budget: int = BUDGET,
     run: RunConfig | None = None,
 ) -> Exported:
-    """Write a corpus version in `form` (one of `FORMS`) to the new folder `out`.
+    """Write a corpus version in `form` (one of `FORMS`) to the new folder `out`, with a record of what it is of.
 
     `databases` is where the version's databases lie; None: where they lay when it was built. Schemas in prompts are
     written in `style` in at most `budget` tokens. The same version and settings give the same bytes.
@@ -97,7 +99,9 @@ def export(
     made = FORMS[form](material)
     lost = 0 if form in CLARIFYING else opened.examples().select(pl.len()).collect().item() - material.rows.height
     notes = (f"{lost:,} questions without one answer are not in this form: nobody can ask back in it",) if lost else ()
-    write_files(target, made.files)
+    record = {"corpus": opened.corpus, "version": opened.name, "fingerprint": opened.fingerprint}
+    record |= {"form": form, "schema_style": style, "schema_tokens": budget}
+    write_files(target, {**made.files, EXPORT: f"{json.dumps(record, indent=1)}\n"})
     return Exported(target, form, dict(made.rows), made.left_out, (*made.notes, *notes))
 
 

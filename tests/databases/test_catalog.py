@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases, usable_databases
+from agro_data.databases.catalog import EXPORT, find_databases, usable_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.identity import ID, database_id, database_identity, distinct_ids
 from agro_data.databases.types import Catalog
@@ -441,6 +441,19 @@ def test_a_corpus_among_the_databases_is_no_database(tmp_path: Path) -> None:
         (folder / "rows.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "current").symlink_to(version / "data")
     assert [database.db_id for database in find_databases(tmp_path).databases] == ["plain"]
+
+
+def test_an_export_among_the_databases_is_no_database(tmp_path: Path) -> None:
+    """Its rows, and the copies of databases in it, must not be what the next build asks about."""
+    copy = tmp_path / "export" / "database" / "shop" / "shop.sqlite"
+    copy.parent.mkdir(parents=True)
+    for file in (tmp_path / "shop.sqlite", copy):
+        sqlite_file(file)
+    assert [database.db_id for database in find_databases(tmp_path).databases] != ["shop"]
+    (tmp_path / "export" / EXPORT).write_text("{}", encoding="utf-8")
+    assert [database.db_id for database in find_databases(tmp_path).databases] == ["shop"]
+    inside = find_databases(tmp_path / "export")  # asked for by itself, as Spider's scripts are given it
+    assert [database.db_id for database in inside.databases] == ["shop"]
 
 
 def test_a_corpus_with_the_name_of_the_folder_of_its_databases_is_not_built_from(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from exports.making_exports import exported
 
 import agro_data
 from agro_data.cli import data
+from agro_data.databases.catalog import EXPORT
 from agro_data.evaluation.load import load_pairs
 from agro_data.exports import benchmarks
 from agro_data.exports.chats import openai
@@ -51,6 +52,17 @@ def test_bytes_are_the_same_and_name_no_place(form: str, corpus: Version, tmp_pa
         assert str(corpus.path.parents[2]) not in text
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_says_of_which_version_it_is(form: str, corpus: Version, tmp_path: Path) -> None:
+    record = json.loads((exported(corpus, form, tmp_path) / EXPORT).read_text(encoding="utf-8"))
+    assert (record["version"], record["fingerprint"], record["form"]) == (corpus.name, corpus.fingerprint, form)
+
+
+def test_what_says_it_is_no_file_of_pairs(corpus: Version, tmp_path: Path) -> None:
+    loaded = load_pairs(exported(corpus, "spider", tmp_path))
+    assert not [note for note in loaded.notes if EXPORT in note]
+
+
 def test_openai_takes_the_files(corpus: Version, tmp_path: Path) -> None:
     folder = exported(corpus, "openai", tmp_path)
     splits = corpus.manifest["counts"]["splits"]
@@ -79,7 +91,7 @@ def test_spider_and_bird_are_read_back(corpus: Version, tmp_path: Path) -> None:
     rows = corpus.examples().select("split", "sql").collect()
     wanted = sorted(rows["sql"])
     spider, bird = exported(corpus, "spider", tmp_path), exported(corpus, "bird", tmp_path)
-    parts = [load_pairs(folder).pairs for folder in sorted(bird.iterdir())]
+    parts = [load_pairs(folder).pairs for folder in sorted(bird.iterdir()) if folder.is_dir()]
     assert sorted(pair.sql for pairs in parts for pair in pairs) == wanted
     golds = [line.split("\t") for line in (spider / "train_gold.sql").read_text(encoding="utf-8").splitlines()]
     asked = json.loads((spider / "train_spider.json").read_text(encoding="utf-8"))
