@@ -1,9 +1,10 @@
-"""Databases that tests make for themselves."""
+"""Databases that tests make for themselves, and builds on them."""
 
 from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 import sqlite3
@@ -12,7 +13,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import agro_data
+from agro_data.config import STRUCTURAL
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database
 from agro_data.populate.schema import ForeignKey, Rows
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
 
 
 def make_school(path: Path, tag: str = "") -> Path:
@@ -58,6 +65,12 @@ def make_school(path: Path, tag: str = "") -> Path:
     return path
 
 
+def raise_salaries(school: Path) -> None:
+    """Change a school's content: every second teacher earns more."""
+    with closing(sqlite3.connect(school)) as connection, connection:
+        connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
+
+
 def add_damaged(path: Path, table: str) -> Path:
     """A further table of a SQLite file, of which the first rows can still be read, as after a disk's fault."""
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -66,6 +79,41 @@ def add_damaged(path: Path, table: str) -> Path:
     whole, lost = path.read_bytes(), 4 * 4096
     path.write_bytes(whole[:-lost] + b"\xff" * lost)
     return path
+
+
+def database_at(path: Path) -> Database:
+    """The first database at a path, by id."""
+    return find_databases(path).databases[0]
+
+
+def profile_of(path: Path, values: bool = True) -> DatabaseProfile:
+    """The profile of the first database at a path."""
+    return profile_database(database_at(path), values=values)
+
+
+def one_worker(place: Path) -> agro_data.RunConfig:
+    """What a build writes and remembers is below `place`, and one process makes it."""
+    return agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1)
+
+
+def build_corpus(place: Path, databases: Path, **settings: Any) -> agro_data.Build:
+    """A build whose embeddings need no model."""
+    given = {"databases": str(databases), "embedding_model": STRUCTURAL} | settings
+    return agro_data.build(config=agro_data.BuildConfig.from_dict(given), run=one_worker(place))
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder, by its path there."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def hashes_and_times(folder: Path) -> dict[str, tuple[str, int]]:
+    """SHA-256 and time of change of every file below a folder."""
+    return {name: (sha, (folder / name).stat().st_mtime_ns) for name, sha in hashes(folder).items()}
 
 
 def packed(report: Path) -> list[Any]:

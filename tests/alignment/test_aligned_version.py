@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 from alignment.aligning import SANDBOX, knows_one, solver_of
 from click.testing import CliRunner
-from making import make_school
+from making import build_corpus, database_at, make_school
 from scripted_model import Scripted
 
-import agro_data
 from agro_data.alignment.cycles import Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
@@ -48,14 +47,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def before(folder: Path) -> Version:
     make_school(folder / "school.sqlite")
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(
-        folder / "school.sqlite", size=40, styles_per_sql=2, unanswerable=0.1, embedding_model="structural", run=run
-    ).version
+    return build_corpus(folder, folder / "school.sqlite", size=40, styles_per_sql=2, unanswerable=0.1).version
 
 
 def aligned(version: Version, folder: Path, solver: Solver, **more: Any) -> Version:
-    database = find_databases(folder / "school.sqlite").databases[0]
+    database = database_at(folder / "school.sqlite")
     home = {database.db_id: (database, cached_profile(database, folder / "profiles"))}
     given: dict[str, Any] = {"regenerate": Regenerator(SANDBOX), "facts": {"judge": "outvoted"}} | more
     referees = Referees([solver], Rule(need=2, cycles=2), **given)

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 from bad_databases import make_unusable, make_usable
-from making import make_school
+from making import hashes_and_times, make_school, one_worker
 
 import agro_data
 from agro_data.config import STRUCTURAL
@@ -34,22 +34,9 @@ LOCK = (
 )
 
 
-def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
-    """Bytes and time of change of every file below a folder."""
-    return {
-        file.relative_to(folder).as_posix(): (
-            hashlib.sha256(file.read_bytes()).hexdigest(),
-            file.stat().st_mtime_ns,
-        )
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
-
-
 def settings(databases: Path, place: Path, **more: object) -> tuple[agro_data.BuildConfig, agro_data.RunConfig]:
     config = {"databases": str(databases), "embedding_model": STRUCTURAL} | more
-    run = agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1)
-    return agro_data.BuildConfig.from_dict(config), run
+    return agro_data.BuildConfig.from_dict(config), one_worker(place)
 
 
 @dataclass(frozen=True)
@@ -73,7 +60,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
     unusable, usable = make_unusable(folder), make_usable(folder)
     busy = make_school(folder / "busy.sqlite")
     unusable["busy.sqlite"] = "locked: another program is writing"
-    before = snapshot(folder)
+    before = hashes_and_times(folder)
     config, run = settings(folder, place, size=330)
     with subprocess.Popen([sys.executable, "-c", LOCK, str(busy)], stdout=subprocess.PIPE) as writer:
         try:
@@ -83,7 +70,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         finally:
             writer.kill()
     examples = result.version.examples().collect()
-    return Mixed(folder, result, examples, unusable, usable, before, snapshot(folder))
+    return Mixed(folder, result, examples, unusable, usable, before, hashes_and_times(folder))
 
 
 def test_every_unusable_file_is_named_with_its_reason(mixed: Mixed) -> None:
@@ -211,11 +198,11 @@ def test_a_database_with_a_log_is_read_whole_and_left_alone(tmp_path: Path) -> N
         writer.execute(
             "INSERT INTO teacher SELECT teacher_id + 100, name || ' II', subject, salary + 0.5, 6 FROM teacher"
         )
-        before = snapshot(folder)
+        before = hashes_and_times(folder)
         assert before["school.sqlite-wal"][0] != hashlib.sha256(b"").hexdigest()
         config, run = settings(folder, tmp_path, size=60, certify=False)
         result = agro_data.build(config=config, run=run)
-        after = snapshot(folder)
+        after = hashes_and_times(folder)
         answers = {
             row["sql"]: (len(writer.execute(row["sql"]).fetchall()), row["result_rows"])
             for row in result.version.examples().collect().iter_rows(named=True)
@@ -230,12 +217,12 @@ def test_a_read_only_folder_is_enough(tmp_path: Path) -> None:
     folder.mkdir()
     make_school(folder / "school.sqlite").chmod(0o444)
     folder.chmod(0o555)
-    before = snapshot(folder)
+    before = hashes_and_times(folder)
     config, run = settings(folder, tmp_path, size=20)
     result = agro_data.build(config=config, run=run)
     folder.chmod(0o755)
     assert result.version.examples().collect().height == 20
-    assert snapshot(folder) == before
+    assert hashes_and_times(folder) == before
 
 
 def test_of_databases_with_the_same_content_one_is_learnt_from(tmp_path: Path) -> None:

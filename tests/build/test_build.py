@@ -11,32 +11,18 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, hashes, make_school
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.records import EXAMPLE
 
-
-def build_at(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 60, "embedding_model": STRUCTURAL} | settings
-    )
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(config=config, run=run)
-
-
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
-        for p in sorted(folder.rglob("*"))
-        if p.is_file()
-    }
+build_at = partial(build_corpus, size=60)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +168,7 @@ def test_the_same_build_is_returned_and_repeats_from_its_manifest(
     manifest = agro_data.BuildConfig.from_file(built.version.path / "manifest.json")
     run = agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=2)
     again = agro_data.build(config=manifest, run=run)
-    assert tree(again.version.path) == tree(built.version.path)
+    assert hashes(again.version.path) == hashes(built.version.path)
     once_more = agro_data.build(config=manifest, run=run)
     assert once_more.version.path == again.version.path
 
@@ -260,7 +246,7 @@ def test_kill_at_any_moment_then_resume_gives_the_same_bytes(
             assert agro_data.open_version(version).verify_hashes() == []
     subprocess.run(command, check=True)
     (version,) = (tmp_path / "out" / "corpus").glob("v*")
-    assert tree(version) == tree(built.version.path)
+    assert hashes(version) == hashes(built.version.path)
 
 
 CRAMPED = """
@@ -287,7 +273,7 @@ def test_a_full_disk_at_any_stage_then_resume_gives_the_same_bytes(
     assert "File too large" in messages[0] + messages[1]
     subprocess.run([sys.executable, "-c", BUILD, *command], check=True)
     (version,) = (tmp_path / "out" / "corpus").glob("v*")
-    assert tree(version) == tree(built.version.path)
+    assert hashes(version) == hashes(built.version.path)
 
 
 def test_manifest_is_plain_json(built: agro_data.Build) -> None:

@@ -4,7 +4,6 @@ whole one. One that failed is named by the version that lacks it."""
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import resource
 import sqlite3
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, hashes, make_school
 
 import agro_data
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
@@ -81,14 +80,6 @@ def build(schools: Path, place: Path, poison: Path) -> subprocess.CompletedProce
     )
 
 
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 @pytest.mark.slow
 def test_a_shard_that_is_killed_twice_is_not_left_out(schools: Path, tmp_path: Path) -> None:
     poison = tmp_path / "poison"
@@ -107,7 +98,7 @@ def test_a_shard_that_is_killed_twice_is_not_left_out(schools: Path, tmp_path: P
     assert whole.returncode == 0, whole.stderr
     (late,) = (tmp_path / "lost" / "out" / "corpus").glob("v*")
     (first,) = (tmp_path / "whole" / "out" / "corpus").glob("v*")
-    assert tree(late) == tree(first)
+    assert hashes(late) == hashes(first)
     assert set(agro_data.open_version(late).examples().collect()["db_id"]) == {"first", "second"}
 
 
@@ -124,8 +115,7 @@ def raising(number: int) -> Callable[..., tuple[pl.DataFrame, pl.DataFrame]]:
 
 
 def built(schools: Path, place: Path) -> agro_data.Build:
-    config = BuildConfig(databases=str(schools), size=12, embedding_model=STRUCTURAL, certify=False)
-    return agro_data.build(config=config, run=RunConfig(out=place / "out", cache=place / "cache", workers=1))
+    return build_corpus(place, schools, size=12, certify=False)
 
 
 def test_a_fault_of_the_machine_leaves_nothing_out(

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from making import make_school
+from making import make_school, one_worker
 
-from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.config import STRUCTURAL, BuildConfig
 from agro_data.pipeline import prepare
 from agro_data.progress import silent
 from agro_data.records import CANDIDATE, DISTINCT, QUESTION, REJECTED, VERIFIED
@@ -24,7 +24,7 @@ def context(tmp_path: Path) -> Context:
     for name in ("first", "second"):
         make_school(tmp_path / "databases" / f"{name}.sqlite")
     config = BuildConfig(databases=str(tmp_path / "databases"), size=20, embedding_model=STRUCTURAL)
-    context = prepare(config, RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1))
+    context = prepare(config, one_worker(tmp_path))
     context.work.write_json("usable.json", ["first", "second"])
     return context
 

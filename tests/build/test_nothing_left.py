@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, make_school
 
 import agro_data
-from agro_data.config import STRUCTURAL, ConfigError
+from agro_data.config import ConfigError
 from agro_data.populate.schema import PopulateError
 from agro_data.publish.version import NotWritten
 
@@ -19,12 +19,7 @@ pytestmark = pytest.mark.ci
 
 
 def build(databases: Path, **more: object) -> agro_data.Build:
-    config = {"databases": str(databases), "embedding_model": STRUCTURAL, "size": 10} | more
-    place = databases.parent
-    return agro_data.build(
-        config=agro_data.BuildConfig.from_dict(config),
-        run=agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1),
-    )
+    return build_corpus(databases.parent, databases, **{"size": 10} | more)
 
 
 @pytest.fixture

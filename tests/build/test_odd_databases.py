@@ -6,10 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from making import build_corpus
 from odd_databases import make_odd
 
-import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.databases.catalog import find_databases
 from agro_data.verify.replay import replay, replay_instances
 
@@ -23,10 +22,7 @@ def holds(folder: Path, name: str, seed: int, size: int) -> None:
     """Build on the database of `seed`; assert what is true of every build."""
     (folder / "odd").mkdir()
     make_odd(folder / "odd" / name, seed)
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(folder / "odd"), "size": size, "embedding_model": STRUCTURAL}
-    )
-    built = agro_data.build(config=config, run=agro_data.RunConfig(folder / "out", folder / "cache", workers=1))
+    built = build_corpus(folder, folder / "odd", size=size)
     assert not built.problems
     examples, rejected = built.version.examples().collect(), built.version.rejected().collect()
     assert examples.height >= size / 2

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import make_school
+from making import build_corpus, hashes, make_school, raise_salaries
 
 import agro_data
 from agro_data import parallel
-from agro_data.config import STRUCTURAL
 from agro_data.stages import reuse
 from agro_data.stages.shares import steady
 from agro_data.work import Work
@@ -24,30 +21,12 @@ from agro_data.work import Work
 pytestmark = pytest.mark.ci
 
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "embeddings")
+build = partial(build_corpus, size=30)
 
 
-def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 30, "embedding_model": STRUCTURAL} | settings
-    )
-    return agro_data.build(
-        config=config, run=agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    )
-
-
-def hashes(built: agro_data.Build) -> dict[str, str]:
-    """Every file of a version but its manifest and card, which name versions and places."""
-    root = built.version.path
-    return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and path.name not in ("manifest.json", "README.md")
-    }
-
-
-def change(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
+def told(built: agro_data.Build) -> dict[str, str]:
+    """The hashes of a version's files, but of its manifest and card, which name versions and places."""
+    return {name: sha for name, sha in hashes(built.version.path).items() if name not in ("manifest.json", "README.md")}
 
 
 @pytest.fixture
@@ -73,7 +52,7 @@ def test_one_changed_database_redoes_its_own_shards_alone(tmp_path: Path, run_ta
     before = build(tmp_path / "kept", databases)
     assert set(run_tasks) == {"first", "second", "third"}
 
-    change(databases / "second.sqlite")
+    raise_salaries(databases / "second.sqlite")
     run_tasks.clear()
     after = build(tmp_path / "kept", databases)
     assert set(run_tasks) == {"second"}
@@ -87,7 +66,7 @@ def test_one_changed_database_redoes_its_own_shards_alone(tmp_path: Path, run_ta
     run_tasks.clear()
     fresh = build(tmp_path / "fresh", databases)
     assert set(run_tasks) == {"first", "second", "third"}
-    assert hashes(fresh) == hashes(after)
+    assert told(fresh) == told(after)
     assert not after.version.verify_hashes()
 
 

@@ -7,27 +7,23 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
+from making import build_corpus, one_worker
 from sources import bird_layout, coded_sqlite, csv_shop, duckdb_shop, parquet_shop, spider_layout
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.databases.cells import plain_rows
 from agro_data.databases.content import content_hash
 from agro_data.databases.digest import result_digest
 from agro_data.publish.read import Version
 
-
-def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 120, "embedding_model": STRUCTURAL} | settings
-    )
-    return agro_data.build(config=config, run=agro_data.RunConfig(folder / "out", folder / "cache", workers=1))
+build = partial(build_corpus, size=120)
 
 
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -160,9 +156,7 @@ def test_a_manifest_repeats_a_build_of_duckdb(tmp_path: Path) -> None:
     first = build(tmp_path / "1", source, size=30)
     config = agro_data.BuildConfig.from_file(first.version.path / "manifest.json")
     shutil.rmtree(tmp_path / "1" / "cache")
-    again = agro_data.build(
-        config=config, run=agro_data.RunConfig(tmp_path / "2" / "out", tmp_path / "2" / "cache", workers=1)
-    )
+    again = agro_data.build(config=config, run=one_worker(tmp_path / "2"))
     assert again.version.verify_hashes() == []
     assert told(again.version) == told(first.version)
 

@@ -7,13 +7,14 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
+from making import build_corpus
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import DatabaseProfile
@@ -79,11 +80,7 @@ def freight(folder: Path, semantics: str = SEMANTICS) -> Path:
     return folder / "freight.sqlite"
 
 
-def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 80, "embedding_model": STRUCTURAL} | settings
-    )
-    return agro_data.build(config=config, run=agro_data.RunConfig(folder / "out", folder / "cache", workers=1))
+build = partial(build_corpus, size=80)
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, make_school
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.estimate import estimate
 from agro_data.pipeline import sources
 
@@ -25,11 +25,7 @@ LOG = "\n".join(
 )
 
 
-def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    config = agro_data.BuildConfig.from_dict(
-        {"databases": str(databases), "size": 60, "embedding_model": STRUCTURAL, "certify": False} | settings
-    )
-    return agro_data.build(config=config, run=agro_data.RunConfig(folder / "out", folder / "cache", workers=1))
+build = partial(build_corpus, size=60, certify=False)
 
 
 def examples(result: agro_data.Build) -> pl.DataFrame:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import make_school, one_worker
 
-from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.config import STRUCTURAL, BuildConfig
 from agro_data.locking import exclusive
 from agro_data.pipeline import LOCK, prepare, run_stage
 from agro_data.stages import tally
@@ -20,7 +20,7 @@ from agro_data.work import Work
 
 
 def test_a_database_may_move_between_two_builds_of_a_process(tmp_path: Path) -> None:
-    run = RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
+    run = one_worker(tmp_path)
     (tmp_path / "zero").mkdir()
     make_school(tmp_path / "zero" / "school.sqlite")
     for before, name in (("zero", "one"), ("one", "two")):
@@ -41,7 +41,7 @@ def test_rows_of_a_shard_that_is_made_anew_are_counted_anew(tmp_path: Path) -> N
 def test_a_second_build_waits_for_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make_school(tmp_path / "school.sqlite")
     config = BuildConfig(databases=str(tmp_path / "school.sqlite"), size=12, embedding_model=STRUCTURAL)
-    run = RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
+    run = one_worker(tmp_path)
     context = prepare(config, run)
     with ThreadPoolExecutor() as others, caplog.at_level(logging.WARNING):
         with exclusive(context.work.root / LOCK, wait_seconds=0, doing="is here"):

@@ -6,15 +6,16 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 from airport import make_airport
+from making import build_corpus, database_at
 
 import agro_data
-from agro_data.config import STRUCTURAL, ConfigError
-from agro_data.databases.catalog import find_databases
+from agro_data.config import ConfigError
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.checks import Check, check_version, sources_of
@@ -30,10 +31,7 @@ SHARE = 0.3
 SIZE = 40
 
 
-def build_at(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
-    given = {"databases": str(databases), "size": SIZE, "embedding_model": STRUCTURAL, "unanswerable": SHARE}
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(config=agro_data.BuildConfig.from_dict(given | settings), run=run)
+build_at = partial(build_corpus, size=SIZE, unanswerable=SHARE)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def test_all_checks_of_a_version_hold(version: Version, folder: Path) -> None:
 
 
 def test_the_sql_does_not_do_without_what_is_hidden(turned: pl.DataFrame, folder: Path) -> None:
-    database = find_databases(folder / "databases").databases[0]
+    database = database_at(folder / "databases")
     schema = profile_database(database).schema
     hiding = turned.filter(pl.col("hidden").list.len() > 0)
     outcomes: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from build.test_reuse import hashes
-from making import make_school
+from making import make_school, one_worker
 from synthesis.school_model import Model
 
 import agro_data
@@ -69,7 +69,7 @@ def settings(school: Path, server: ScriptedServer) -> Settings:
 
 
 def run(place: Path) -> agro_data.RunConfig:
-    return agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1)
+    return one_worker(place)
 
 
 def asked(server: ScriptedServer) -> set[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from making import make_school
+from making import make_school, one_worker
 from recording import RecordingModel
 
 import agro_data
@@ -67,8 +67,7 @@ def settings_of(databases: Path, address: str, **settings: Any) -> agro_data.Bui
 
 
 def build_at(place: Path, config: agro_data.BuildConfig) -> agro_data.Build:
-    run = agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1)
-    return agro_data.build(config=config, run=run)
+    return agro_data.build(config=config, run=one_worker(place))
 
 
 def test_nine_styles_and_what_was_dropped(model: tuple[Model, str], tmp_path: Path) -> None:
@@ -119,7 +118,7 @@ def test_no_value_of_the_source_is_in_any_request(model: tuple[Model, str], tmp_
     school = make_school(tmp_path / "school.sqlite", tag=" Zqcanary55")
     answers, address = model
     config = settings_of(school, address, size=20, values="synthetic")
-    context = prepare(config, agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1))
+    context = prepare(config, one_worker(tmp_path))
     for stage in ("profiles", "candidates", "verified", "questions"):
         run_stage(stage, context, workers=1)
     told = "\n".join(answers.said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -61,18 +60,6 @@ def found(path: Path) -> Database:
 def unchecked(path: Path, layout: Layout = "sqlite") -> Database:
     """A database that the catalog would not accept."""
     return Database(path.stem, "sqlite" if layout == "sqlite" else "duckdb", layout, path, "", path.name)
-
-
-def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
-    """Bytes and time of every file below a folder."""
-    return {
-        file.relative_to(folder).as_posix(): (
-            hashlib.sha256(file.read_bytes()).hexdigest(),
-            file.stat().st_mtime_ns,
-        )
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
 
 
 def tables(connection: Connection) -> dict[str, TableInfo]:

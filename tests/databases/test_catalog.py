@@ -13,9 +13,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file
+from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_file
 from hypothesis import given
 from hypothesis import strategies as st
+from making import database_at, hashes_and_times
 
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import EXPORT, find_databases, usable_databases
@@ -72,7 +73,7 @@ def test_the_spider_layout(tmp_path: Path) -> None:
     tables = tmp_path / "tables.json"
     tables.write_text(json.dumps([{"db_id": "concert"}]))
     for given_path in (tmp_path, tmp_path / "database", tmp_path / "database/concert"):
-        first = find_databases(given_path).databases[0]
+        first = database_at(given_path)
         assert (first.db_id, first.spider_tables) == ("concert", tables)
     assert find_databases(tmp_path).databases[1].spider_tables is None
 
@@ -202,7 +203,7 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.db")
     csv_file(tmp_path / "bad files" / "t.csv").with_name("t.parquet").write_bytes(b"noise")
     (tmp_path / "bad files" / "t.csv").unlink()
-    before = fingerprint(tmp_path / "bad files")
+    before = hashes_and_times(tmp_path / "bad files")
     catalog = find_databases(tmp_path)
     assert ids(catalog) == ["good"]
     reasons = left_out(catalog)
@@ -227,7 +228,7 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
     for path, pattern in expected.items():
         assert re.search(pattern, reasons[path]), f"{path}: {reasons[path]}"
     assert all("\n" not in str(problem) for problem in catalog.problems)
-    assert fingerprint(tmp_path / "bad files") == before
+    assert hashes_and_times(tmp_path / "bad files") == before
 
 
 def test_a_file_asked_for_by_name_is_answered_for(tmp_path: Path) -> None:

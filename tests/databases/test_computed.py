@@ -8,12 +8,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.computed import formulas
 from agro_data.databases.types import Dialect
 from agro_data.populate.surrogate import build_surrogate, surrogate_schema
-from agro_data.profiling.profiler import profile_database
 
 LINE = """CREATE TABLE "a line" (
   id INTEGER PRIMARY KEY, "its qty" INTEGER NOT NULL, price DOUBLE, name VARCHAR NOT NULL,
@@ -66,13 +65,13 @@ def test_a_made_table_computes_what_its_source_does_unless_a_key_is_computed(tmp
                 'INSERT INTO "a line" (id, "its qty", price, name) VALUES (?, 2, ?, ?)', (number, number / 4, "x")
             )
             connection.execute("INSERT INTO code (n) VALUES (?)", (number,))
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = surrogate_schema(profile)
     line, code = schema.by_name["a line"].by_name, schema.by_name["code"].by_name
     assert {name for name, column in line.items() if column.formula} == {"total", "label", "size"}
     assert (line["total"].nullable, line["label"].nullable, line["size"].nullable) == (True, False, False)
     assert not code["code"].formula
-    hidden = surrogate_schema(profile_database(find_databases(tmp_path).databases[0], values=False)).by_name["a line"]
+    hidden = surrogate_schema(profile_of(tmp_path, values=False)).by_name["a line"]
     assert [column.name for column in hidden.columns if column.formula] == ["total"]  # others hold a constant
     made = build_surrogate(profile, tmp_path / "made" / "lines.sqlite", seed=1, rows=20)
     with closing(sqlite3.connect(made)) as connection:

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from database_files import ONE, SHOP, csv_file, duckdb_file, fingerprint, found, sqlite_file, tables, unchecked
+from database_files import ONE, SHOP, csv_file, duckdb_file, found, sqlite_file, tables, unchecked
+from making import hashes_and_times
 
 from agro_data.databases.connections import ColumnInfo, ForeignKeyInfo, open_database
 from agro_data.databases.errors import DatabaseError
@@ -149,10 +150,10 @@ def test_fetching_can_be_bounded_and_errors_name_the_database(tmp_path: Path) ->
 def test_trusted_connections_cannot_write(tmp_path: Path) -> None:
     folder = csv_file(tmp_path / "files" / "t.csv").parent
     for path in (sqlite_file(tmp_path / "a.sqlite"), duckdb_file(tmp_path / "b.duckdb")):
-        before = fingerprint(tmp_path)
+        before = hashes_and_times(tmp_path)
         with open_database(found(path)) as connection, pytest.raises(DatabaseError):
             connection.execute("INSERT INTO t VALUES (9, 'x')")
-        assert fingerprint(tmp_path) == before
+        assert hashes_and_times(tmp_path) == before
     with open_database(found(folder)) as connection, pytest.raises(DatabaseError, match="disabled by configuration"):
         connection.execute(f"COPY t TO '{tmp_path}/x.csv'")
 

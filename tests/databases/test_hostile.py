@@ -11,8 +11,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file
+from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_file
 from hostile_corpus import Hostile, hostile
+from making import hashes_and_times
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
@@ -39,7 +40,7 @@ class Ground:
         memory = Path("/dev/shm")  # where others have files, too: only what the statements name there
         written = [path for name in ("attached", "written", "exported") for path in sorted(memory.glob(f"{name}*"))]
         outside = [home / ".duckdb", *sorted(home.glob("*.duckdb")), *written]
-        return fingerprint(self.folder), [(str(path), path.exists()) for path in outside]
+        return hashes_and_times(self.folder), [(str(path), path.exists()) for path in outside]
 
 
 @pytest.fixture(params=ENGINES)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import database_at
 
 from agro_data.databases import remembered
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.remembered import State
 
 FORGED = "f" * 64
@@ -33,7 +33,7 @@ def write_sqlite(path: Path, value: int) -> None:
 
 
 def hash_at(path: Path) -> str:
-    return find_databases(path).databases[0].content_hash
+    return database_at(path).content_hash
 
 
 def forge(cache: Path) -> None:

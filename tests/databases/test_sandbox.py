@@ -16,7 +16,8 @@ from typing import Any, cast
 
 import duckdb
 import pytest
-from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file, unchecked
+from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_file, unchecked
+from making import hashes_and_times
 
 from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
@@ -369,11 +370,11 @@ def test_a_wal_database_is_read_whole_and_left_alone(sandbox: Sandbox, tmp_path:
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("INSERT INTO t VALUES (2)")
         writer.commit()
-        before = fingerprint(path.parent)
+        before = hashes_and_times(path.parent)
         assert "wal.sqlite-wal" in before
         database = found(path)
         assert sandbox.run(database, ["SELECT a FROM t ORDER BY a"], "rows")[0].rows == ((1,), (2,))
-        assert fingerprint(path.parent) == before
+        assert hashes_and_times(path.parent) == before
 
 
 def test_files_are_tables(sandbox: Sandbox, tmp_path: Path) -> None:

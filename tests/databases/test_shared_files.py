@@ -12,7 +12,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from database_files import ONE, SHOP, duckdb_file, fingerprint, found, sqlite_file, tables, unchecked
+from database_files import ONE, SHOP, duckdb_file, found, sqlite_file, tables, unchecked
+from making import hashes_and_times
 
 from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
@@ -48,13 +49,13 @@ def test_logs_and_journals_are_worked_in_and_nothing_appears(kind: str, tmp_path
     source = tmp_path / "source"
     source.mkdir()
     subprocess.run([sys.executable, "-c", program, str(source / name)], check=True)
-    before = fingerprint(source)
+    before = hashes_and_times(source)
     assert len(before) >= 2, "the writer left neither log nor journal"
     source.chmod(0o555)
     try:
         with open_database(found(source)) as connection:
             assert connection.execute("SELECT a FROM t ORDER BY a") == expected
-        assert fingerprint(source) == before
+        assert hashes_and_times(source) == before
     finally:
         source.chmod(0o755)
 
@@ -74,11 +75,11 @@ def test_a_link_is_read_with_the_log_of_what_it_leads_to(tmp_path: Path) -> None
 
 def test_a_wal_database_without_its_log(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "db.sqlite", "PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES (1)")
-    before = fingerprint(tmp_path)
+    before = hashes_and_times(tmp_path)
     with open_database(found(path)) as connection:
         assert connection.execute("SELECT a FROM t") == [(1,)]
     assert list(before) == ["db.sqlite"]
-    assert fingerprint(tmp_path) == before
+    assert hashes_and_times(tmp_path) == before
 
 
 def test_the_private_copy_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

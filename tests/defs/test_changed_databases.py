@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 from defs.ticking import Daemon
-from making import make_school
+from making import make_school, one_worker, raise_salaries
 
 import agro_data
 from agro_data.databases.catalog import find_databases
@@ -38,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "databases").mkdir()
     for name in IDS:
         make_school(folder / "databases" / f"{name}.sqlite", name)
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
+    run = one_worker(folder)
     agro_data.build(folder / "databases", run=run, **SETTINGS)
     return folder
 
@@ -50,11 +48,6 @@ def folder(built: Path, tmp_path: Path) -> Path:
     manifest = latest(copy / "out", "schools") / "manifest.json"
     manifest.write_text(manifest.read_text().replace(str(built), str(copy)))
     return copy
-
-
-def change(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
 
 
 @pytest.fixture
@@ -80,7 +73,7 @@ def test_databases_that_stay_as_they_are_build_nothing(daemon: Daemon, folder: P
 def test_a_changed_a_new_and_a_missing_database_each_build_anew(daemon: Daemon, folder: Path) -> None:
     daemon.requests()
     databases = folder / "databases"
-    change(databases / "second.sqlite")
+    raise_salaries(databases / "second.sqlite")
     assert not daemon.tick()  # it may still be written to
     (request,) = daemon.tick()
     assert because(request) == "changed: second"
@@ -99,7 +92,7 @@ def test_a_changed_a_new_and_a_missing_database_each_build_anew(daemon: Daemon, 
 
 
 def test_what_changed_before_the_sensor_was_started_is_seen(daemon: Daemon, folder: Path) -> None:
-    change(folder / "databases" / "third.sqlite")
+    raise_salaries(folder / "databases" / "third.sqlite")
     (request,) = daemon.requests()
     assert because(request) == "changed: third"
 
@@ -108,7 +101,7 @@ def test_databases_that_come_back_to_what_they_were_are_another_request(daemon: 
     daemon.requests()
     second = folder / "databases" / "second.sqlite"
     before = second.read_bytes()
-    change(second)
+    raise_salaries(second)
     (forth,) = daemon.requests()
     second.write_bytes(before)
     (back,) = daemon.requests()
@@ -117,7 +110,7 @@ def test_databases_that_come_back_to_what_they_were_are_another_request(daemon: 
 
 def test_a_build_that_fails_is_asked_for_once_more_and_then_said(daemon: Daemon, folder: Path) -> None:
     daemon.requests()
-    change(folder / "databases" / "second.sqlite")
+    raise_salaries(folder / "databases" / "second.sqlite")
     (request,) = daemon.requests()
     assert not daemon.tick()  # it is under way
     fail(daemon, request)
@@ -128,7 +121,7 @@ def test_a_build_that_fails_is_asked_for_once_more_and_then_said(daemon: Daemon,
     failed = fail(daemon, again)
     assert not daemon.tick()
     assert f"schools: asked for, not built: run {failed} failed" in daemon.said
-    change(folder / "databases" / "first.sqlite")
+    raise_salaries(folder / "databases" / "first.sqlite")
     (new,) = daemon.requests()
     assert because(new) == "changed: first"
     assert not daemon.tick()
@@ -172,7 +165,7 @@ def test_a_database_that_is_being_written_is_not_gone(daemon: Daemon, folder: Pa
     second.write_bytes(whole[: len(whole) // 2])
     assert not Daemon(changed_databases, folder, daemon.instance).requests()  # the first look, too
     second.write_bytes(whole)
-    change(second)
+    raise_salaries(second)
     (request,) = daemon.requests()
     assert because(request) == "changed: second"
 
@@ -184,7 +177,7 @@ def test_a_strange_manifest_stops_no_other_corpus(daemon: Daemon, folder: Path) 
     daemon.requests()
     assert "another: " in daemon.said
     assert "it lacks corpus, version, fingerprint, config, databases" in daemon.said
-    change(folder / "databases" / "second.sqlite")
+    raise_salaries(folder / "databases" / "second.sqlite")
     (request,) = daemon.requests()
     assert because(request) == "changed: second"
 
@@ -260,7 +253,7 @@ def test_a_difference_names_what_is_new_changed_and_gone() -> None:
 @pytest.mark.slow
 def test_the_run_it_asks_for_redoes_only_what_depends_on_the_change(daemon: Daemon, folder: Path) -> None:
     daemon.requests()
-    change(folder / "databases" / "second.sqlite")
+    raise_salaries(folder / "databases" / "second.sqlite")
     (request,) = daemon.requests()
     job = defs.resolve_job_def("build_corpus")
     config = request.run_config | {

@@ -16,9 +16,9 @@ import dagster as dg
 import polars as pl
 import pytest
 import yaml
-from making import make_school
+from making import make_school, one_worker
 
-from agro_data.config import BuildConfig, RunConfig
+from agro_data.config import BuildConfig
 from agro_data.defs import assets, checks
 from agro_data.defs.assets import CODE
 from agro_data.defs.place import Place
@@ -39,7 +39,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     database = make_school(folder / "school.sqlite")
     config = BuildConfig(databases=str(database), **SETTINGS)
-    context = prepare(config, RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
+    context = prepare(config, one_worker(folder))
     for stage in STAGES:
         run_stage(stage, context, workers=1)
     return folder
@@ -150,7 +150,7 @@ def test_a_version_is_replayed_on_its_own_databases_whatever_was_chosen_since(fo
     """A build of others that stopped after its selection is no fault of the version."""
     version = corpus(folder)
     other = BuildConfig(databases=str(make_school(tmp_path / "other.sqlite", tag="2")), **SETTINGS)
-    later = prepare(other, RunConfig(out=folder / "out", cache=folder / "cache", workers=1)).work.root
+    later = prepare(other, one_worker(folder)).work.root
     replayed = checks.stored_digests_replay(str(version.path), str(later), place(folder))
     assert replayed.passed, replayed.description
     assert replayed.metadata["replayed"].value == 30

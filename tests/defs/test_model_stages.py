@@ -16,10 +16,10 @@ from typing import Any
 import dagster as dg
 import pytest
 import yaml
-from making import make_school
+from making import make_school, one_worker
 from synthesis.school_model import Model
 
-from agro_data.config import BuildConfig, RunConfig
+from agro_data.config import BuildConfig
 from agro_data.defs.pools import GPU, NETWORK, holding, pools_of
 from agro_data.pipeline import prepare, run_stage
 from agro_train.definitions import defs
@@ -213,7 +213,7 @@ def test_a_run_that_is_killed_is_asked_for_the_rest_alone(stage: str, tmp_path: 
     with ScriptedServer(resumed) as server:
         assert execute(tmp_path, server.base).wait(200) == 0, (tmp_path / "log").read_text()[-3_000:]
     settings = run_config(tmp_path, "")["ops"]["databases"]["config"]
-    run_there = RunConfig(out=tmp_path / "whole" / "out", cache=tmp_path / "whole" / "cache", workers=1)
+    run_there = one_worker(tmp_path / "whole")
     with ScriptedServer(whole) as server:
         context = prepare(BuildConfig.from_dict(settings | {"writer": server.base}), run_there)
         for one in STAGES:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from databases.database_files import sqlite_file
+from making import database_at
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
@@ -175,7 +176,7 @@ def one_of_two(folder: Path, tables: bytes) -> Database:
     )
     sqlite_file(folder / "shop.sqlite", script)
     (folder / "tables.json").write_bytes(tables)
-    return find_databases(folder).databases[0]
+    return database_at(folder)
 
 
 def test_official_exact_match_verdicts(shared_data: Path) -> None:

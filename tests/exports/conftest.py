@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from making import make_school
+from making import build_corpus, make_school
 
-import agro_data
 from agro_data.publish.read import Version
 
 SHOP = """
@@ -23,8 +22,7 @@ INSERT INTO purchase SELECT i, 1 + (i * i) % 23, i * 7.35 FROM range(1, 121) r(i
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Version:
     folder = tmp_path_factory.mktemp("exports")
     make_school(folder / "school.sqlite")
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(folder / "school.sqlite", size=24, embedding_model="structural", run=run).version
+    return build_corpus(folder, folder / "school.sqlite", size=24).version
 
 
 @pytest.fixture(scope="session")
@@ -35,5 +33,4 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Version:
     make_school(folder / "databases" / "school.sqlite")
     with duckdb.connect(folder / "databases" / "shop.duckdb") as connection:
         connection.execute(SHOP)
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(folder / "databases", size=24, embedding_model="structural", run=run).version
+    return build_corpus(folder, folder / "databases", size=24).version

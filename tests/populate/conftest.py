@@ -6,11 +6,10 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from making import profile_of
 from small_databases import GROUNDS, SCHOOL
 
-from agro_data.databases.catalog import find_databases
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +18,7 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     con = sqlite3.connect(folder / "school.sqlite")
     con.executescript(SCHOOL)
     con.close()
-    return profile_database(find_databases(folder).databases[0])
+    return profile_of(folder)
 
 
 @pytest.fixture(scope="module")
@@ -27,4 +26,4 @@ def grounds(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     folder = tmp_path_factory.mktemp("grounds")
     with closing(sqlite3.connect(folder / "grounds.sqlite")) as con:
         con.executescript(GROUNDS)
-    return profile_database(find_databases(folder).databases[0])
+    return profile_of(folder)

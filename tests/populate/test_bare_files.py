@@ -7,12 +7,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.populate.writer import write_duckdb
-from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificates.views import views_of
 
 ROWS: Rows = {
@@ -40,7 +39,7 @@ def schema(tmp_path: Path) -> Schema:
             INSERT INTO hub VALUES ('x', '2020-01-01'), ('y', '2021-01-01');
             INSERT INTO trip VALUES ('x', 1, NULL), ('y', 2, 'n');
         """)
-    profile = profile_database(find_databases(tmp_path / "source").databases[0])
+    profile = profile_of(tmp_path / "source")
     return instance_schema(profile, [view.spec for view in views_of(profile)])
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.instances.balance import balance
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 
@@ -55,7 +54,7 @@ def films(request: pytest.FixtureRequest, tmp_path: Path) -> DatabaseProfile:
         connection.executemany("INSERT INTO film VALUES (?, ?, ?, ?, ?, ?)", FILMS)
         connection.executemany("INSERT INTO sequel VALUES (?, ?, ?)", SEQUELS)
         connection.commit()
-    return profile_database(find_databases(tmp_path).databases[0])
+    return profile_of(tmp_path)
 
 
 def made(profile: DatabaseProfile) -> Iterator[Rows]:
@@ -119,7 +118,7 @@ def test_a_key_of_some_rows_is_kept_by_those(tmp_path: Path) -> None:
             connection.execute(statement)
         connection.executemany("INSERT INTO salary VALUES (?, ?, ?, ?, ?)", paid)
         connection.commit()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     assert profile.table("salary").partial_keys == (
         (("who",), "\"active\" = 'yes'"),
         (("who", "amount"), '"ended" IS NULL'),

@@ -7,15 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+from making import profile_of
 from small_databases import GROUNDS, OF_ROME, check, read
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, random_rows
 from agro_data.populate.instances.proposal import PartialRow, Proposal
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 
 def test_a_reference_of_base_rows_that_points_nowhere_is_drawn_again(school: DatabaseProfile) -> None:
@@ -50,7 +49,7 @@ def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Pa
         con.executescript("CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT UNIQUE, goals INT);")
         con.executemany("INSERT INTO player VALUES (?, ?, ?)", [(n, f"n{n}", n) for n in range(9)])
         con.commit()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     cells: list[dict[str, Cell]] = [{"name": "Ann"}, {"id": 71, "goals": 3}, {"id": 71, "name": "Ann"}]
     wanted = Proposal("witness", "", tuple(PartialRow("player", {**row}) for row in cells))
@@ -96,7 +95,7 @@ def test_a_type_with_few_values_and_rows_already_there_cost_no_instance_its_pare
 ) -> None:
     with closing(duckdb.connect(tmp_path / "small.duckdb")) as con:
         con.execute(GROUNDS.replace("ground_id INT", "ground_id TINYINT").replace("TINYINTEGER", "TINYINT"))
-    small = profile_database(find_databases(tmp_path).databases[0])
+    small = profile_of(tmp_path)
     teams = Proposal("noise", "", tuple(PartialRow("team", {}) for _ in range(200)))
     rows = compose(instance_schema(small), small, {}, [teams], seed=1)
     check(instance_schema(small), rows)

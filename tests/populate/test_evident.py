@@ -13,13 +13,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.trees import has_circle
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
@@ -32,7 +31,7 @@ def profiled(folder: Path, dialect: str, statement: str, rows: list[tuple[Cell, 
         connection.execute(statement)
         connection.executemany(f"INSERT INTO kept VALUES ({', '.join('?' for _ in rows[0])})", rows)
         connection.commit()
-    return profile_database(find_databases(folder).databases[0])
+    return profile_of(folder)
 
 
 def made(profile: DatabaseProfile, *queries: str) -> Iterator[Rows]:
@@ -158,7 +157,7 @@ def test_a_column_that_refers_follows_its_parent(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE part (id INTEGER PRIMARY KEY, code TEXT REFERENCES kept (code))")
         connection.executemany("INSERT INTO kept VALUES (?)", [(f"{'PQ'[n % 2]}{n:04}",) for n in range(60)])
         connection.executemany("INSERT INTO part VALUES (?, ?)", [(n, f"P{2 * (n % 30):04}") for n in range(90)])
-    schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
+    schema = instance_schema(profile_of(tmp_path))
     assert schema.by_name["kept"].by_name["code"].form
     assert not schema.by_name["part"].by_name["code"].form
 
@@ -180,7 +179,7 @@ def test_a_table_without_rows_may_come_to_hold_null(dialect: str, tmp_path: Path
         connection.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO other VALUES (1)")
         connection.commit()
-    schema = instance_schema(profile_database(find_databases(tmp_path).databases[0]))
+    schema = instance_schema(profile_of(tmp_path))
     assert [column.nullable for column in schema.by_name["kept"].columns] == [False, True, False]
 
 

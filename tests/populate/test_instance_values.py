@@ -8,9 +8,9 @@ from random import Random
 
 import duckdb
 import pytest
+from making import profile_of
 from sqlglot import parse_one
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Test as Comparison
 from agro_data.populate.instances.comparisons import choose
@@ -21,7 +21,6 @@ from agro_data.populate.instances.values import above, beyond, holds, later_that
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import ColumnProfile, Kind
-from agro_data.profiling.profiler import profile_database
 
 
 @pytest.mark.parametrize("declared", ["DECIMAL(1,0)", "DECIMAL(2,2)", "DECIMAL(4,1)", "UTINYINT"])
@@ -31,7 +30,7 @@ def test_a_table_without_rows_gets_what_its_types_hold(declared: str, tmp_path: 
     with closing(duckdb.connect(path)) as file:
         file.execute(f"CREATE TABLE part (id INTEGER PRIMARY KEY, size {declared} NOT NULL)")
         file.execute("CREATE TABLE depot AS SELECT 1 AS id")
-    profile = profile_database(find_databases(path).databases[0])
+    profile = profile_of(path)
     schema, place = instance_schema(profile), ("part", "size")
     for seed in range(60):
         draws = Draws(schema, profile, Focus({}, frozenset(), frozenset()), seed)

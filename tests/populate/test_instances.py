@@ -11,14 +11,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 from small_databases import OF_ROME, check, read
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 QUERIES = (
     OF_ROME,
@@ -52,7 +51,7 @@ def test_values_at_the_end_of_their_kind_cost_no_instance(tmp_path: Path, declar
     con.executemany("INSERT INTO offer (name, until) VALUES ('a', ?)", [(value,) for value in values])
     con.commit()
     con.close()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     literal = repr(values[0]) if values[0] != float("inf") else "9e999"
     for sql in (
@@ -133,7 +132,7 @@ def test_what_only_duckdb_holds_costs_no_instance(tmp_path: Path, declared: str,
         con.execute(f"CREATE TABLE offer (id INTEGER, name VARCHAR, odd {declared} {'PRIMARY KEY' if key else ''})")
         for number, value in enumerate(values):
             con.execute(f"INSERT INTO offer VALUES ({number}, 'name {number}', {value})")
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     for sql in (
         "SELECT name FROM offer WHERE id > 1",
@@ -151,7 +150,7 @@ def test_what_a_query_asks_of_a_wide_column_is_found(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "odd.duckdb") as con:
         con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd UBIGINT)")
         con.execute("INSERT INTO offer VALUES (1, 18446744073709551615), (2, 18446744073709551000)")
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema, sql = instance_schema(profile), "SELECT id FROM offer WHERE odd = 18446744073709551615"
     rows = next(instances(read(profile, sql), schema, profile, 7))
     with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
@@ -162,7 +161,7 @@ def test_a_narrow_column_of_which_no_value_is_known_gets_what_its_type_holds(tmp
     with duckdb.connect(tmp_path / "odd.duckdb") as con:
         con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd DECIMAL(2, 2))")
         con.execute("INSERT INTO offer VALUES (1, 0.25), (2, NULL)")
-    profile = profile_database(find_databases(tmp_path).databases[0], values=False)
+    profile = profile_of(tmp_path, values=False)
     schema = instance_schema(profile)
     rows = next(instances(read(profile, "SELECT id FROM offer"), schema, profile, 7))
     with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
@@ -175,7 +174,7 @@ def test_a_uuid_of_sqlite_may_be_any_text(tmp_path: Path) -> None:
         con.execute("CREATE TABLE person (id UUID PRIMARY KEY, name TEXT)")
         con.executemany("INSERT INTO person VALUES (?, ?)", [(f"p-{n}", f"name {n}") for n in range(9)])
         con.commit()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     rows = random_rows(schema, profile, 1, 40)
     assert len(set(rows["person"]["id"])) == len(rows["person"]["id"]) > 30
@@ -194,7 +193,7 @@ def test_a_key_of_any_kind_gives_rows_enough(tmp_path: Path, declared: str, cell
         )
         con.execute(f"INSERT INTO person SELECT {cell}, 'name ' || i % 40, i FROM range(1, 121) r(i)")
         con.execute("INSERT INTO visit SELECT row_number() OVER (), id, age * 1.5 FROM person")
-    profile = profile_database(find_databases(tmp_path).databases[0], values=values)
+    profile = profile_of(tmp_path, values=values)
     schema = instance_schema(profile)
     for seed in range(3):
         rows = random_rows(schema, profile, seed, {"person": 150, "visit": 150})
@@ -213,7 +212,7 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
         days = [f"{2003 + n % 5}-{1 + n % 12:02}-{1 + n % 28:02}{clock}" for n in range(40)]
         con.executemany("INSERT INTO staff (name, hired) VALUES (?, ?)", [(f"n{n}", day) for n, day in enumerate(days)])
         con.commit()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     ways = (
         "STRFTIME('%Y', hired) = '2005'",

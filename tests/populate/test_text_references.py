@@ -8,13 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from making import profile_of
 from small_databases import read
 
-from agro_data.databases.catalog import find_databases
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, witnesses
 from agro_data.populate.writer import write_sqlite
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 CARS = """
 CREATE TABLE country (id INTEGER PRIMARY KEY, name TEXT);
@@ -43,7 +42,7 @@ def cars(tmp_path: Path) -> DatabaseProfile:
         con.executemany("INSERT INTO country VALUES (?, ?)", [(n, f"Land {n}") for n in range(1, 9)])
         con.executemany("INSERT INTO maker VALUES (?, ?, ?)", [(n, f"Maker {n}", str(1 + n % 8)) for n in range(1, 20)])
         con.executemany("INSERT INTO plant VALUES (?, ?, ?)", [(n, str(n), n / 2) for n in range(1, 15)])
-    return profile_database(find_databases(tmp_path).databases[0])
+    return profile_of(tmp_path)
 
 
 @pytest.mark.parametrize("sql", [*ANSWERED, *NEVER])

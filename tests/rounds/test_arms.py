@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from making import make_school
+from making import make_school, one_worker
 from rounds.test_next_round import judged, stored
 
 import agro_data
@@ -40,7 +40,7 @@ def beginner(body: Mapping[str, Any]) -> str:
 def test_requests_move_to_what_gave_certified_rows(tmp_path: Path) -> None:
     school = make_school(tmp_path / "school.sqlite")
     settings: dict[str, Any] = {"size": 30, "embedding_model": STRUCTURAL, "certify": False, "generator": "both"}
-    run = agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
+    run = one_worker(tmp_path)
     with ScriptedServer(beginner) as server:
         first = agro_data.build(str(school), run=run, writer=server.base, **settings).version
         found = next_round(stored(tmp_path / "evaluated", judged(first, pl.lit(False))), first)

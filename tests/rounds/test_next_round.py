@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from making import build_corpus
 
 import agro_data
-from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
+from agro_data.config import ConfigError
 from agro_data.evaluation.verdict import Verdict, lines
 from agro_data.populate.samples import build_sample
 from agro_data.rounds.evidence import verdicts_of
@@ -35,9 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(place: Path, sample: Path, **settings: Any) -> agro_data.Version:
-    config = BuildConfig(databases=str(sample), size=SIZE, embedding_model=STRUCTURAL, certify=False, **settings)
-    run = RunConfig(out=place / "out", cache=place / "cache", workers=1)
-    return agro_data.build(config=config, run=run).version
+    return build_corpus(place, sample, size=SIZE, certify=False, **settings).version
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import profile_of
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.concealing import Hidden, NotThere, conceal
@@ -108,9 +109,7 @@ def test_a_hidden_column_is_in_no_row_that_is_read_in_a_from(sql: str) -> None:
 
 
 def test_a_profile_shows_what_is_left(tmp_path: Path) -> None:
-    from agro_data.databases.catalog import find_databases
     from agro_data.profiling.concealing import without
-    from agro_data.profiling.profiler import profile_database
     from agro_data.profiling.serialise import fit_schema
 
     with sqlite3.connect(tmp_path / "pets.sqlite") as connection:
@@ -121,7 +120,7 @@ def test_a_profile_shows_what_is_left(tmp_path: Path) -> None:
         for table, rows in ROWS.items():
             connection.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
     connection.close()
-    profile = profile_database(find_databases(tmp_path).databases[0])
+    profile = profile_of(tmp_path)
     assert "cat" in fit_schema(profile).text
     text = fit_schema(without(profile, [Hidden("pet", "kind", "cat")])).text
     assert "cat" not in text

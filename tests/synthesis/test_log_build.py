@@ -8,11 +8,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, make_school
 from synthesis.school_log import LOG, SECRETS
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.records import EXAMPLE
 
 pytestmark = pytest.mark.ci
@@ -29,14 +28,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(school: Path, tmp_path_factory: pytest.TempPathFactory) -> agro_data.Build:
     place = tmp_path_factory.mktemp("built")
-    config = agro_data.BuildConfig(
-        databases=str(school.parent),
-        size=24,
-        embedding_model=STRUCTURAL,
-        query_log=str(school.parents[1] / "asked.sql"),
-        generator="log",
-    )
-    return agro_data.build(config=config, run=agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1))
+    log = str(school.parents[1] / "asked.sql")
+    return build_corpus(place, school.parent, size=24, query_log=log, generator="log")
 
 
 def test_rows_of_a_log_are_certified_like_any_others(built: agro_data.Build, school: Path) -> None:

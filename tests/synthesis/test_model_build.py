@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from making import make_school
+from making import build_corpus, make_school, one_worker
 from synthesis.school_log import LOG, SECRETS
 from synthesis.school_model import Model
 
@@ -29,9 +30,7 @@ def model() -> Iterator[tuple[Model, str]]:
         yield answers, server.base
 
 
-def build_at(place: Path, databases: Path, **settings: Any) -> agro_data.Build:
-    config = agro_data.BuildConfig(databases=str(databases), size=12, embedding_model=STRUCTURAL, **settings)
-    return agro_data.build(config=config, run=agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1))
+build_at = partial(build_corpus, size=12)
 
 
 @pytest.mark.slow
@@ -84,7 +83,7 @@ def test_no_value_of_the_source_is_in_any_request(model: tuple[Model, str], tmp_
     settings: dict[str, Any] = {"generator": "llm", "writer": address, "values": "synthetic"}
     settings["query_log"] = str(tmp_path / "log.sql")
     config = agro_data.BuildConfig(databases=str(school), size=12, embedding_model=STRUCTURAL, **settings)
-    context = prepare(config, agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1))
+    context = prepare(config, one_worker(tmp_path))
     for stage in ("profiles", "candidates", "verified", "questions"):
         run_stage(stage, context, workers=1)
     assert any("Change:" in text for text in answers.asked)

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from intent import shop
+from making import profile_of
 from synthesis.running import answer
 
 from agro_data.databases.catalog import find_databases
@@ -22,7 +23,6 @@ from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.profiler import profile_database
 from agro_data.synthesis.reading import Unread, read_intent
 
 ON_ONE_NAME = re.compile(r" ON T\d\.(\w+) *= *T\d\.\1(?!\w)", re.IGNORECASE)
@@ -247,7 +247,7 @@ def test_literals_whose_text_alone_would_mean_something_else_are_not_read(kind: 
 def test_a_flag_is_a_condition_by_itself(condition: str, holds: bool, tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "shop.duckdb") as connection:
         connection.execute("CREATE TABLE sale AS SELECT n AS id, n % 2 = 0 AS gift, n AS amount FROM range(20) r(n)")
-    profile = profile_database(find_databases(tmp_path / "shop.duckdb").databases[0])
+    profile = profile_of(tmp_path / "shop.duckdb")
     found = read_intent(f"SELECT COUNT(*) FROM sale WHERE {condition}", Atlas(profile))
     assert isinstance(found, Intent), found
     [flag] = [n for n in walk(found.query) if isinstance(n, Value) and n.column == ("sale", "gift")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agro_data.databases.catalog import find_databases
+from making import database_at
+
 from agro_data.databases.types import Database
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Characters
@@ -58,4 +59,4 @@ def agent(sampler: Scripted, name: str = "scripted", **changes: object) -> Agent
 
 
 def one_database(path: Path) -> Database:
-    return find_databases(path).databases[0]
+    return database_at(path)

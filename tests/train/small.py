@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from making import make_school
+from making import database_at, make_school
 from train.tiny import make_tiny_model
 
 from agro_data.databases.catalog import find_databases
@@ -97,7 +97,7 @@ def make_corpus(folder: Path, golds: Sequence[str] = (), **manifest: Any) -> Ver
     rows = [_row(number, *pair) for number, pair in enumerate([*asked, *(("What?", gold) for gold in golds)])]
     frame = pl.DataFrame(rows, schema_overrides={name: EXAMPLE[name] for name in rows[0]})
     frame.write_parquet(path / "data" / "train-00000.parquet")
-    content = find_databases(databases).databases[0].content_hash
+    content = database_at(databases).content_hash
     facts = {
         "corpus": "school",
         "version": path.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,6 @@ Acted = Callable[..., tuple[pl.DataFrame, pl.DataFrame, Scripted]]
 
 NAMES = "SELECT name FROM school"
 ASKED = re.compile(r"What is the (\w+) of each (\w+)\?")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as one:
-        yield one
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from alignment.aligning import knows_one
-from making import make_school
+from making import make_school, one_worker
 
 import agro_data
 from agro_data.defs.pools import NETWORK
@@ -50,7 +50,7 @@ def counts(table: Any, name: str) -> dict[str, int]:
 @pytest.mark.slow
 def test_what_a_server_and_a_judge_confirm(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     make_school(tmp_path / "school.sqlite")
-    run = agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
+    run = one_worker(tmp_path)
     settings: dict[str, Any] = {"name": "school", "size": 6, "embedding_model": "structural", "certify": False}
     before = agro_data.build(tmp_path / "school.sqlite", run=run, **settings).version
     rows = before.examples().sort("example_id").collect()

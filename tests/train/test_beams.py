@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 
 import pytest
-from train.tiny import make_tiny_model
 
-from agro_train.language_model.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel
 from agro_train.sampling.beams import search
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
@@ -17,11 +15,6 @@ from agro_train.sampling.token_mask import Held
 from agro_train.sampling.types import Sampled
 
 PREFIXES = [[5, 6, 7, 8], [9, 10]]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
-    return load(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), Path("unused"))
 
 
 @dataclass

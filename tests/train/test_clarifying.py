@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -11,10 +11,10 @@ from typing import Any, cast
 import polars as pl
 import pytest
 from airport import make_airport
+from making import build_corpus
 from train.scripted import Scripted, agent, turn
 
 import agro_data
-from agro_data.config import STRUCTURAL
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import Turn, parse_transcript, parse_turn
 from agro_data.publish.read import Version
@@ -43,11 +43,7 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> Version:
     folder = tmp_path_factory.mktemp("airport")
     (folder / "databases").mkdir()
     make_airport(folder / "databases" / "airport.sqlite")
-    config = agro_data.BuildConfig(
-        databases=str(folder / "databases"), size=40, embedding_model=STRUCTURAL, unanswerable=1 / 3, seed=2
-    )
-    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(config=config, run=run).version
+    return build_corpus(folder, folder / "databases", size=40, unanswerable=1 / 3, seed=2).version
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +55,6 @@ def questions(version: Version) -> Questions:
 @pytest.fixture(scope="module")
 def tasks(questions: Questions) -> list[Task]:
     return questions.tasks(PROMPT_FORMAT)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as one:
-        yield one
 
 
 def play(tasks: list[Task], texts: list[str], sandbox: Sandbox) -> list[SqlEnv]:

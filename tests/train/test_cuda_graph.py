@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from train.tiny import make_tiny_model
 
-from agro_train.language_model.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel
 from agro_train.sampling.cuda_graph import LOOK, write
 from agro_train.sampling.drawing import Turn
 from agro_train.sampling.module import ModuleSampler
@@ -18,11 +16,6 @@ from agro_train.sampling.module import ModuleSampler
 PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 SEEDS: Sequence[int | None] = [1, 2, 3, None]
 no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="a recording is a CUDA graph: make test-gpu")
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
-    return load(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), Path("unused"))
 
 
 def row_by_row(model: LanguageModel) -> ModuleSampler:

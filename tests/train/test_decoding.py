@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from zlib import crc32
 
@@ -28,12 +27,6 @@ END = 1  # the token that ends a prompt
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
     return one_database(make_school(tmp_path_factory.mktemp("decoding") / "school.sqlite"))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as one:
-        yield one
 
 
 def task(database: Database, number: int = 0) -> Task:

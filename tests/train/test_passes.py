@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from train.tiny import make_tiny_model
 
-from agro_train.language_model.loading import load
 from agro_train.sampling import passes
 from agro_train.sampling.passes import by_length
 from agro_train.sampling.prefix_cache import Remembered
@@ -42,11 +39,6 @@ def test_no_other_passes_are_shorter(lengths: list[int], cost: int) -> None:
 def test_what_is_alike_in_length_is_read_together() -> None:
     assert by_length([30, 31, 29] * 4) == [[*range(12)]]
     assert by_length([300, *[20] * 30]) == [[*range(1, 31)], [0]]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return load(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), Path("unused"))
 
 
 def text(length: int, first: int) -> list[int]:

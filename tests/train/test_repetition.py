@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from train.tiny import make_tiny_model
 
-from agro_train.language_model.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.repetition import LONGEST, SHORTEST, TIMES, repeats_itself
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
-    return load(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), Path("unused"))
 
 
 @given(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from making import make_school
+from making import database_at, make_school
 from train.small import GOLD, MATCHED, example
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
@@ -39,12 +37,6 @@ def row(number: int, sql: str, **changes: Any) -> dict[str, Any]:
     return example(number, sql, steps=steps, instances=["school/other.sqlite"], place=str(number), **changes)
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as one:
-        yield one
-
-
 def as_duckdb(path: Path, schema: str = "main") -> Path:
     """The same tables and rows in a DuckDB file beside it."""
     target = path.with_suffix(".duckdb")
@@ -63,7 +55,7 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     path = make_school(folder / "school.sqlite")
     if request.param != "sqlite":
         path = as_duckdb(path, "main" if request.param == "duckdb" else "class room")
-    database = find_databases(path).databases[0]
+    database = database_at(path)
     profile = profile_database(database)
     return Source(database, profile, index_schema(profile))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from making import make_school
+from making import database_at, make_school
 
-from agro_data.databases.catalog import find_databases
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
@@ -16,7 +15,7 @@ from agro_train.trajectories.teachers import Habits, plan_trajectory
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
-    return profile_database(find_databases(make_school(tmp_path_factory.mktemp("links") / "s.sqlite")).databases[0])
+    return profile_database(database_at(make_school(tmp_path_factory.mktemp("links") / "s.sqlite")))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from making import database_at
 from train import scripted
 from train.small import Scripted, make_corpus
 
 from agro_data.alignment.cycles import Rule, check
 from agro_data.alignment.example import Example, Home
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
@@ -28,7 +28,7 @@ SANDBOX = Sandbox(limits=Limits())
 @pytest.fixture
 def rows(tmp_path: Path) -> list[Example]:
     version = make_corpus(tmp_path)
-    database = find_databases(tmp_path / "databases").databases[0]
+    database = database_at(tmp_path / "databases")
     profile = cached_profile(database, tmp_path / "profiles")
     home = Home.of(database, profile, version.path / "instances", ["school/other.sqlite"])
     said = version.examples().collect().head(2).to_dicts()

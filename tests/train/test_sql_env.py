@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from making import make_school
+from making import database_at, make_school
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.protocol import Step, Turn, parse_transcript, render_transcript
@@ -35,7 +34,7 @@ GOLD = "SELECT name FROM school WHERE founded > 1921"
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
     path = make_school(tmp_path_factory.mktemp("env") / "school.sqlite")
-    return find_databases(path).databases[0]
+    return database_at(path)
 
 
 @pytest.fixture(scope="module")

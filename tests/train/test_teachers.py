@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
-from making import make_school
+from making import database_at, make_school
 from train.small import GOLD, MATCHED, example
 
 from agro_data.databases.catalog import find_databases
@@ -30,15 +29,9 @@ from agro_train.trajectories.teachers import FEATURES, Habits, _wrong_tables, ma
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    database = find_databases(make_school(tmp_path_factory.mktemp("teach") / "school.sqlite")).databases[0]
+    database = database_at(make_school(tmp_path_factory.mktemp("teach") / "school.sqlite"))
     profile = profile_database(database)
     return Source(database, profile, index_schema(profile))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from agro_data.pairs.certifying import with_certificate
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificates.budget import DEDICATED, Budget
 from agro_data.verify.certificates.certifier import Certifier
-from agro_data.verify.certificates.pool import LIMITS, PER_GOLD, Pool
+from agro_data.verify.certificates.pool import PER_GOLD, Pool
 from agro_data.verify.grade import Case, GoldResults, grade_many
 
 GOLDS = [
@@ -31,12 +30,6 @@ GOLDS = [
     "SELECT COUNT(*) FROM purchase WHERE total < 15",
 ]
 SMALL = Budget(files=12, homes=2, rounds=2)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1, limits=LIMITS) as made:
-        yield made
 
 
 def certified(database: Database, sandbox: Sandbox, folder: Path, golds: list[str], seed: int = 0) -> Pool:

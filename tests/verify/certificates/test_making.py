@@ -9,8 +9,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from making import database_at
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Rows
@@ -26,7 +26,7 @@ def files(tmp_path: Path) -> Files:
     with duckdb.connect(tmp_path / "shop.duckdb") as con:
         con.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, day DATE)")
         con.executemany("INSERT INTO visit VALUES (?, ?)", [[n, date(2024, 1, 1) + timedelta(n)] for n in range(9)])
-    database = find_databases(tmp_path).databases[0]
+    database = database_at(tmp_path)
     profile = profile_database(database)
     return Files(
         database, profile, instance_schema(profile), tmp_path / "pool", tmp_path / "scratch", 1, "", None, None
@@ -78,7 +78,7 @@ def test_where_no_parent_has_children_a_circle_of_references_ends(tmp_path: Path
         con.executemany("INSERT INTO team VALUES (?, ?, ?)", [(n, n, n) for n in range(1, 6)])
         con.executemany("INSERT INTO person VALUES (?, ?, ?)", [(n, n, 1) for n in range(1, 6)])
         con.executemany("INSERT INTO badge VALUES (?, ?)", [(n, n) for n in range(1, 6)])
-    found = find_databases(tmp_path).databases[0]
+    found = database_at(tmp_path)
     profile = profile_database(found)
     made = Files(found, profile, instance_schema(profile), tmp_path / "pool", tmp_path / "scratch", 1, "", None, None)
     counts = []

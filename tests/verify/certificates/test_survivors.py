@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier
-from agro_data.verify.certificates.pool import LIMITS, Certificate
+from agro_data.verify.certificates.pool import Certificate
 
 CLINIC = """
 CREATE TABLE doctor (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, ward VARCHAR NOT NULL, pay INTEGER NOT NULL,
@@ -29,12 +28,6 @@ CREATE TABLE visit (doctor_id INTEGER NOT NULL REFERENCES doctor (id), day DATE 
   PRIMARY KEY (doctor_id, day));
 """
 WARDS = ("North", "South", "East")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1, limits=LIMITS) as made:
-        yield made
 
 
 def clinic(folder: Path, dialect: Dialect) -> Database:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import COMPUTED, Certifier
-from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.certificates.views import views_of, without_views
 
 TABLES = (
@@ -51,12 +49,6 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
         connection.executemany("INSERT INTO sale VALUES (?, ?, ?)", ROWS[1])
         connection.commit()
     return as_database(path, request.param)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1, limits=LIMITS) as made:
-        yield made
 
 
 def test_a_view_is_read_behind_those_that_it_names_and_one_of_chance_is_not(shop: Database) -> None:
