@@ -61,6 +61,13 @@ def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterat
         yield condition
 
 
+def parts_of_where(select: exp.Select) -> Iterator[exp.Expr]:
+    """What the WHERE of a SELECT joins by AND, each without brackets; nothing where it has none."""
+    where = select.args.get("where")
+    if where is not None:
+        yield from (part.unnest() for part in parts_of(where.this))
+
+
 def joined(conditions: Iterable[exp.Expr], kind: type[exp.Connector] = exp.And) -> exp.Expr:
     """Copies of conditions, of at least one, joined by AND, or by another connector.
 

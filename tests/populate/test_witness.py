@@ -6,6 +6,7 @@ import pytest
 from small_databases import OF_ROME, read
 
 from agro_data.populate.instances import instance_schema, witnesses
+from agro_data.populate.instances.one_row import with_names_once
 from agro_data.profiling.profile import DatabaseProfile
 
 
@@ -98,3 +99,27 @@ def test_groups_by_a_part_of_a_column_agree_in_that_part_alone(school: DatabaseP
             texts = [name for name in names if isinstance(name, str)]
             several += len(texts) > 1 and len({text[0] for text in texts}) == 1
     assert several >= 10
+
+
+@pytest.mark.parametrize(
+    ("plain", "bracketed"),
+    [
+        (
+            "SELECT s.name FROM student AS s LEFT JOIN has_pet AS h ON s.id = h.student_id "
+            "WHERE s.age > 1 AND s.home = 'Rome' AND h.pet_id IS NULL",
+            "SELECT s.name FROM student AS s LEFT JOIN has_pet AS h ON s.id = h.student_id "
+            "WHERE s.age > 1 AND (s.home = 'Rome' AND h.pet_id IS NULL)",
+        ),
+        (
+            "SELECT name FROM student WHERE mentor = (SELECT id FROM student WHERE name = 'Ann' AND home = 'Rome')",
+            "SELECT name FROM student WHERE mentor = (SELECT id FROM student WHERE (name = 'Ann' AND (home = 'Rome')))",
+        ),
+    ],
+)
+def test_conditions_in_brackets_are_conditions(school: DatabaseProfile, plain: str, bracketed: str) -> None:
+    """A partner that is missing is met in both, and a name that stands for a row is there once."""
+    one, other = read(school, plain), read(school, bracketed)
+    schema = instance_schema(school)
+    assert with_names_once(schema, one) == with_names_once(schema, other)
+    rows = [[p.rows for p in witnesses(query, schema, school, 3) if p.kind == "witness"] for query in (one, other)]
+    assert rows[0] == rows[1]

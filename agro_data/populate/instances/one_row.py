@@ -12,6 +12,7 @@ from sqlglot import exp
 from agro_data.populate.schema import Schema
 from agro_data.sql.constructs import is_one_row
 from agro_data.sql.resolution import Resolution, Scope, value_of
+from agro_data.sql.walks import parts_of_where
 
 
 def with_names_once(schema: Schema, found: Resolution) -> Schema:
@@ -34,10 +35,7 @@ def _named_by(found: Resolution) -> Iterator[tuple[str, tuple[str, ...]]]:
     for scope in found.scopes:
         if not _gives_a_value(scope.select) or len(scope.sources) != 1 or not scope.sources[0].table:
             continue
-        where = scope.select.args.get("where")
-        asked = where.this if where is not None else None
-        conditions = asked.flatten() if isinstance(asked, exp.And) else filter(None, [asked])
-        columns = [_equated(condition, scope, found) for condition in conditions]
+        columns = [_equated(condition, scope, found) for condition in parts_of_where(scope.select)]
         if columns and all(columns):
             yield scope.sources[0].table, tuple(sorted({*filter(None, columns)}))
 

@@ -25,7 +25,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.called_columns import is_star
 from agro_data.sql.comparisons import TURNED
 from agro_data.sql.resolution import Resolution, Source
-from agro_data.sql.walks import leftmost
+from agro_data.sql.walks import leftmost, parts_of_where
 
 Missed = Mapping[int, int]
 """Conditions and set operations to be met otherwise: `id(node)` -> which of its other ways."""
@@ -119,9 +119,7 @@ class Tableau(Unknowns):
 
     def _is_lost(self, join: exp.Join, node: exp.Select, missed: Missed) -> bool:
         """Whether WHERE asks for rows that a LEFT JOIN finds no partner for: that a column of the partner IS NULL."""
-        where = node.args.get("where")
-        condition = where.this.unnest() if where is not None else exp.true()
-        for part in condition.flatten() if isinstance(condition, exp.And) else (condition,):
+        for part in parts_of_where(node):
             if isinstance(part, exp.Is) and isinstance(part.expression, exp.Null) and id(part) not in missed:
                 binding = self.found.binding(part.this)
                 source = binding.source if binding is not None else None

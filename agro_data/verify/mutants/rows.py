@@ -9,7 +9,7 @@ from sqlglot import exp
 from agro_data.populate.instances.orders import Part, first_key
 from agro_data.sql.constructs import is_grouping
 from agro_data.sql.resolution import Scope
-from agro_data.sql.walks import local_nodes
+from agro_data.sql.walks import local_nodes, parts_of_where
 from agro_data.verify.mutants.columns import reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, narrowed, swap
 from agro_data.verify.mutants.values import turned
@@ -115,12 +115,9 @@ def _order_by_part(place: Place, scope: Scope) -> Iterator[Edit]:
 
 def _are_named(place: Place, scope: Scope, key: exp.Expr) -> bool:
     """Whether WHERE names the values of a key (`=`, IN): a part of each puts these few in the same order."""
-    where = scope.select.args.get("where")
-    asked = where.this.unnest() if where is not None else None
-    for node in asked.flatten() if isinstance(asked, exp.And) else [asked]:
-        test = node.unnest() if node is not None else None
+    for test in parts_of_where(scope.select):
         values = test.expressions if isinstance(test, exp.In) else [test.expression] if isinstance(test, exp.EQ) else []
-        if test is not None and values and not any(value.find(exp.Column, exp.Query) for value in values):
+        if values and not any(value.find(exp.Column, exp.Query) for value in values):
             column = _column(place, test.this)
             if column is not None and column == _column(place, key):
                 return True

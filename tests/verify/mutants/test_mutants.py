@@ -170,6 +170,11 @@ def test_an_order_by_less_than_a_column(dialect: Dialect) -> None:
         ("SELECT name FROM customer GROUP BY name ORDER BY name", "name", {"LOWER(name)"}),
         ("SELECT name FROM customer ORDER BY age", "age", set()),
         ("SELECT name AS n FROM customer WHERE age > 1 AND (name IN ('Ada', 'Bo')) ORDER BY n", "n", set()),
+        (
+            "SELECT name FROM customer WHERE age > 1 AND (age < 9 AND name IN ('Ada', 'Bo')) ORDER BY name",
+            "name",
+            set(),
+        ),
         ("SELECT age FROM customer WHERE name = 'Ada' ORDER BY name, age", "name", set()),
         ("SELECT age FROM customer WHERE name = 'Ada' OR age > 1 ORDER BY name", "name", {"LOWER(name)"}),
         (
