@@ -1,4 +1,4 @@
-"""How a number of things, and a text that is too long, are put for a person."""
+"""How a number of things, a sentence's beginning, and a text that is too long are put for a person."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from __future__ import annotations
 def counted(number: int, unit: str) -> str:
     """So many of a unit, which is given in the plural."""
     return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
+
+
+def capital(text: str) -> str:
+    """The text with its first letter large, and nothing else changed."""
+    return text[:1].upper() + text[1:]
 
 
 def cut(text: str, most: int) -> str:

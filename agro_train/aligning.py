@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,13 @@ from typing import TYPE_CHECKING
 from agro_data.config import RunConfig, cache_folder
 from agro_data.progress import Lines, Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_train.programs.settings import SettingsError, check_counts, check_finite, check_seed, read_settings
+from agro_train.programs.settings import (
+    SettingsError,
+    check_counts,
+    check_finite,
+    check_seed,
+    settings_of_program,
+)
 
 if TYPE_CHECKING:
     from agro_data.alignment.solvers import Solver
@@ -111,8 +116,8 @@ def _referees(
     from agro_data.alignment.regenerate import Regenerator  # noqa: PLC0415
     from agro_data.alignment.tournament import model_prefers  # noqa: PLC0415
     from agro_data.llm.client import Client  # noqa: PLC0415
-    from agro_data.llm.prompts.judge import JUDGE  # noqa: PLC0415
     from agro_data.llm.writers import open_writer  # noqa: PLC0415
+    from agro_data.prompts.judge import JUDGE  # noqa: PLC0415
     from agro_data.stages.aligned import Referees  # noqa: PLC0415
     from agro_train.agents.choosing import told_apart  # noqa: PLC0415
 
@@ -162,9 +167,7 @@ def _say(line: str) -> None:
 
 def main() -> None:
     """Align as a settings file says; the last line is JSON: the version's folder, and what its judge took."""
-    parser = ArgumentParser(prog="python -m agro_train.aligning", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--config", type=Path, required=True, help="JSON file of AlignConfig")
-    config = read_settings(AlignConfig, parser.parse_args().config)
+    config = settings_of_program(AlignConfig, "agro_train.aligning", __doc__)
     said: list[str] = []
     try:
         made, spent = align(config, Lines(_say), said.append, _say)

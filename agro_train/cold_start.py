@@ -10,7 +10,6 @@ the agent's own tokens and 0 on prompt and observations (2512.23366), and on tur
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +33,13 @@ from agro_train.language_model.loading import (
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.reach import reads
-from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
+from agro_train.programs.settings import (
+    SettingsError,
+    check_counts,
+    settings_of_program,
+    settings_to,
+    training_code_version,
+)
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, Policy, roll
@@ -113,9 +118,7 @@ class ColdStartConfig(TrajectoriesConfig):
 
 def main() -> None:
     """Train as a settings file says; metrics go to standard output."""
-    parser = ArgumentParser(prog="python -m agro_train.cold_start", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
-    config = read_settings(ColdStartConfig, parser.parse_args().config)
+    config = settings_of_program(ColdStartConfig, "agro_train.cold_start", __doc__)
     run = train(config, report=lambda line: print(json.dumps(line), flush=True))
     if is_first():
         print(f"cold start: {run.path}", flush=True)

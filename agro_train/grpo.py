@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import time
-from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -28,7 +27,12 @@ from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.reach import reads
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.programs.settings import (
+    SettingsError,
+    settings_of_program,
+    settings_to,
+    training_code_version,
+)
 from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.episodes import Player
@@ -59,9 +63,7 @@ PLACES = (
 
 def main() -> None:
     """Train as a settings file says; metrics go to standard output, one JSON line each."""
-    parser = ArgumentParser(prog="python -m agro_train.grpo", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--config", type=Path, required=True, help="JSON file of GrpoConfig")
-    config = read_settings(GrpoConfig, parser.parse_args().config)
+    config = settings_of_program(GrpoConfig, "agro_train.grpo", __doc__)
     run = train(config, report=lambda line: print(json.dumps(line), flush=True))
     if is_first():
         print(f"grpo: {run.path}", flush=True)

@@ -7,14 +7,13 @@ model learns, `max_length` among them, have no part in it.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from pathlib import Path
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
 from agro_train.language_model.loading import check_trainable, load_tokenizer
-from agro_train.programs.settings import SettingsError, read_settings
+from agro_train.programs.settings import SettingsError, settings_of_program
 from agro_train.runs.lineage import start_of
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.trajectories.material import Material, Report, check_paths, sources_of, teach
@@ -22,9 +21,7 @@ from agro_train.trajectories.material import Material, Report, check_paths, sour
 
 def main() -> None:
     """Make trajectories as a settings file says, and print where they are."""
-    parser = ArgumentParser(prog="python -m agro_train.teach", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
-    config = read_settings(ColdStartConfig, parser.parse_args().config)
+    config = settings_of_program(ColdStartConfig, "agro_train.teach", __doc__)
     material = make(config, report=lambda line: print(json.dumps(line), flush=True))
     facts = {
         "phase": "trajectories",

@@ -17,7 +17,7 @@ from agro_data.databases.csv_reading import NoTable, fault, patterns, read_file,
 from agro_data.databases.data_files import DataTable, data_tables, is_cut
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,5 +195,5 @@ def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str
         told, remarks = settings_of_parts(connection, files, table.folder or files[0].parent)
         settings += f", {told}"
     reader = "read_parquet" if table.is_parquet else "read_csv"
-    above = ", ".join(map(quoted, sorted(table.above))) if table.partitions else ""
+    above = quoted_list(sorted(table.above)) if table.partitions else ""
     return f"SELECT * {f'EXCLUDE ({above}) ' if above else ''}FROM {reader}({patterns(files)}, {settings})", remarks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from string import ascii_lowercase, ascii_uppercase
 
 SPACES = " \t\n\f\r"  # between words, to both engines; any other, as U+00A0, is part of a name to SQLite
@@ -10,6 +11,11 @@ SPACES = " \t\n\f\r"  # between words, to both engines; any other, as U+00A0, is
 def quoted(identifier: str) -> str:
     """An identifier as both engines take it."""
     return '"' + identifier.replace('"', '""') + '"'
+
+
+def quoted_list(identifiers: Iterable[str]) -> str:
+    """Identifiers between commas, as a statement lists columns."""
+    return ", ".join(map(quoted, identifiers))
 
 
 def unended(sql: str) -> str:

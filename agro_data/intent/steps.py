@@ -32,6 +32,7 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.words import capital
 
 MOST = 5
 
@@ -108,7 +109,7 @@ class _Decomposition:
 
     def sides(self, operation: SetOperation) -> None:
         for word, side in (("first", operation.left), ("second", operation.right)):
-            self.add(self.names.new(f"{word}_list"), f"{_capital(word)} list: {self._listing(side)}.", side)
+            self.add(self.names.new(f"{word}_list"), f"{capital(word)} list: {self._listing(side)}.", side)
 
     def parts(self, query: Query) -> None:
         for cte in query.ctes:
@@ -254,7 +255,3 @@ def _is_figure(node: Any) -> bool:
 
 def _aggregates(query: Query) -> bool:
     return any(_is_figure(n) for n in walk(query.select))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

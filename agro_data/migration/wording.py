@@ -17,6 +17,7 @@ from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.words import number_forms
+from agro_data.words import capital
 
 ALIKE = 0.6  # of the letters of two words, from which one may be a form of the other
 SHORTEST = 4  # letters of a word that is looked for in other forms
@@ -100,7 +101,7 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
         if others:
             raise NotTrue(f"it says {old!r}, which may mean more than one thing now")
         done[old] = new
-        return new[:1].upper() + new[1:] if old[:1].isupper() and not _CODE.search(old) else new
+        return capital(new) if old[:1].isupper() and not _CODE.search(old) else new
 
     again = pattern.sub(change, text)
     for one in every:

@@ -11,11 +11,12 @@ import polars as pl
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.hashing import seed_of, stable_hash
-from agro_data.pairs.finding import Certified, Checked, Finding, capital
+from agro_data.pairs.finding import Certified, Checked, Finding
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import INSTANCE_INDEX
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import Certificate
+from agro_data.words import capital
 
 
 def certificates(

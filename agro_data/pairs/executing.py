@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
-from agro_data.pairs.finding import Finding, capital
+from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import linked, renamed, settled
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
@@ -29,6 +29,7 @@ from agro_data.verify.execution import execute, failure
 from agro_data.verify.informative import Variant, drop_variants
 from agro_data.verify.judging import CUT
 from agro_data.verify.proofs import proved_equivalent
+from agro_data.words import capital
 
 _GATE = {
     "syntax": "syntax",

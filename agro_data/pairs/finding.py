@@ -221,11 +221,6 @@ def causes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(one for one in findings if one.kind not in told)
 
 
-def capital(text: str) -> str:
-    """A reason as the beginning of a sentence."""
-    return text[:1].upper() + text[1:]
-
-
 def counts_against(kind: str) -> bool:
     """Whether a finding of this class counts against a pair: certain, and an error or a warning."""
     found = KINDS[kind]

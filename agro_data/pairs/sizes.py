@@ -17,7 +17,7 @@ from agro_data.databases.number_texts import MOST_MARKERS
 from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect, Result
-from agro_data.pairs.finding import Finding, capital
+from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import Place, column_of, place_of
 from agro_data.pairs.readings import Reading, may_be_read, ways_to_read
@@ -28,6 +28,7 @@ from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
+from agro_data.words import capital
 
 LOOKED_AT = 5_000  # distinct values of a column
 _COMPARED, _COMPUTED = (exp.GT, exp.GTE, exp.LT, exp.LTE), (exp.Add, exp.Sub, exp.Mul, exp.Div)

@@ -24,7 +24,7 @@ from agro_data.folders import kept_in
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.duplicates import check_duplicates
-from agro_data.pairs.finding import KINDS, Certified, Checked, Finding, capital
+from agro_data.pairs.finding import KINDS, Certified, Checked, Finding
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
@@ -32,7 +32,7 @@ from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none
-from agro_data.words import counted
+from agro_data.words import capital, counted
 
 # A gold is not at fault for being long.
 SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.databases.types import Dialect
 from agro_data.populate.computed import with_formulas
 from agro_data.populate.dag import fill_order
@@ -144,12 +144,14 @@ def _ddl(schema: Schema, dialect: Dialect) -> str:
         table = schema.by_name[name]
         lines = [_column_ddl(column) for column in table.columns]
         if table.primary_key:
-            lines.append(f"PRIMARY KEY ({_names(table.primary_key)})")
-        lines += [f"UNIQUE ({_names(columns)})" for columns in table.unique_keys]
+            lines.append(f"PRIMARY KEY ({quoted_list(table.primary_key)})")
+        lines += [f"UNIQUE ({quoted_list(columns)})" for columns in table.unique_keys]
         for key in schema.keys_of(name):
             if key not in late and _may_be_declared(key, schema, dialect):
                 parent = schema.by_name[key.ref_table].place
-                lines.append(f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {parent} ({_names(key.ref_columns)})")
+                lines.append(
+                    f"FOREIGN KEY ({quoted_list(key.columns)}) REFERENCES {parent} ({quoted_list(key.ref_columns)})"
+                )
         statements.append(f"CREATE TABLE {table.place} (\n    " + ",\n    ".join(lines) + "\n);")
     return "\n\n".join(statements) + "\n"
 
@@ -171,10 +173,6 @@ def _may_be_declared(key: ForeignKey, schema: Schema, dialect: Dialect) -> bool:
     return dialect == "sqlite" or all(
         child.by_name[c].declared_type.upper() == parent.by_name[r].declared_type.upper() for c, r in pairs
     )
-
-
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(quoted(column) for column in columns)
 
 
 # --- rows ---

@@ -11,7 +11,7 @@ import duckdb
 
 from agro_data.databases.engine import attached, attaching
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.databases.types import Cell
 from agro_data.files import atomic_path
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema, TableSpec
@@ -83,7 +83,7 @@ def _fill_bare(con: duckdb.DuckDBPyConnection, schema: Schema, rows: Rows) -> No
         con.execute(f"USE {file}")
         con.execute(schema.bare_ddl)
         for table, columns in rows.items():
-            names = ", ".join(map(quoted, _stored(columns, schema.by_name[table])))
+            names = quoted_list(_stored(columns, schema.by_name[table]))
             place = schema.by_name[table].place
             con.execute(f"INSERT INTO {place} ({names}) SELECT {names} FROM {checked}.{place}")
     con.execute(f"USE {file}")
@@ -101,7 +101,7 @@ def _stored(columns: Columns, table: TableSpec) -> Columns:
 
 def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Columns) -> None:
     marks = ", ".join("?" for _ in columns)
-    statement = f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, columns))}) VALUES ({marks})"
+    statement = f"INSERT INTO {quoted(table)} ({quoted_list(columns)}) VALUES ({marks})"
     lines = list(zip(*columns.values(), strict=True))
     done = con.total_changes
     try:

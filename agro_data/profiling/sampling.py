@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.databases.types import Cell, Dialect
 
 Row = tuple[Cell, ...]
@@ -60,7 +60,7 @@ def read_table(
     seed: int = 0,
 ) -> TableSample:
     """The whole table when it is small, else a sample. Raises what the engine raises."""
-    chosen, source = ", ".join(map(quoted, columns)), quoted(table)
+    chosen, source = quoted_list(columns), quoted(table)
     first = session.execute(f"SELECT {chosen} FROM {source} LIMIT {_WIDTH_ROWS}")
     if len(first) < _WIDTH_ROWS:
         return TableSample(first, len(first), sampled=False)

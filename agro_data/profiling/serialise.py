@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.errors import InWords
 from agro_data.profiling.linking import Links, Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
@@ -226,11 +226,11 @@ def _ddl(
         (f"{quoted(column.name)} {column.declared_type}".rstrip(), _note(table, column, detail)) for column in columns
     ]
     if table.primary_key:
-        entries.append((f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})", ""))
+        entries.append((f"PRIMARY KEY ({quoted_list(table.primary_key)})", ""))
     entries += [
         (
-            f"FOREIGN KEY ({', '.join(map(quoted, key.columns))}) "
-            f"REFERENCES {quoted(key.ref_table)} ({', '.join(map(quoted, key.ref_columns))})",
+            f"FOREIGN KEY ({quoted_list(key.columns)}) "
+            f"REFERENCES {quoted(key.ref_table)} ({quoted_list(key.ref_columns)})",
             "" if key.declared else "inferred",
         )
         for key in keys

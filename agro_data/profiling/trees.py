@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.databases.connections import Connection
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ForeignKey
 from agro_data.profiling.reading import TableRead
@@ -16,7 +16,7 @@ def is_tree(connection: Connection, key: ForeignKey, read: TableRead) -> bool:
     """Whether `key` refers to its own table and leads from no row back to it; False where not all rows were read."""
     if key.table != key.ref_table or read.sampled or read.info.is_view:
         return False
-    names = ", ".join(map(quoted, (*key.ref_columns, *key.columns)))
+    names = quoted_list((*key.ref_columns, *key.columns))
     try:
         rows = connection.execute(f"SELECT {names} FROM {quoted(key.table)}")
     except DatabaseError:

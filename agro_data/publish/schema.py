@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agro_data.databases.connections import TableInfo, open_database
-from agro_data.databases.quoting import quoted
+from agro_data.databases.quoting import quoted, quoted_list
 from agro_data.databases.types import Database
 from agro_data.publish.read import Version
 
@@ -33,16 +33,12 @@ def _table(table: TableInfo) -> str:
         for column in table.columns
     ]
     if table.primary_key:
-        lines.append(f"PRIMARY KEY ({_list(table.primary_key)})")
+        lines.append(f"PRIMARY KEY ({quoted_list(table.primary_key)})")
     lines += [
-        f"FOREIGN KEY ({_list(key.columns)}) REFERENCES {quoted(key.ref_table)} ({_list(key.ref_columns)})"
+        f"FOREIGN KEY ({quoted_list(key.columns)}) REFERENCES {quoted(key.ref_table)} ({quoted_list(key.ref_columns)})"
         for key in table.foreign_keys
     ]
     return f"CREATE TABLE {quoted(table.name)} (\n  " + ",\n  ".join(lines) + "\n);"
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(map(quoted, names))
 
 
 def _objects(database: Database) -> list[TableInfo]:

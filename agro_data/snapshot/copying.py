@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from agro_data.databases.errors import DatabaseError, discreet_line, first_line
-from agro_data.databases.quoting import literal, quoted
+from agro_data.databases.quoting import literal, quoted, quoted_list
 from agro_data.snapshot.address import refuse_unclear
 from agro_data.snapshot.catalog import Column, Table, read_tables
 from agro_data.snapshot.description import Join, describe
@@ -253,14 +253,14 @@ def _lines(one: Planned, done: Mapping[int, Planned]) -> Iterator[str]:
     for column, kind in one.columns:
         yield f"{quoted(column.name)} {kind.duckdb}{' NOT NULL' if column.required else ''}"
     if one.primary:
-        yield f"PRIMARY KEY ({_listed(one.primary)})"
+        yield f"PRIMARY KEY ({quoted_list(one.primary)})"
     for names in one.unique:
-        yield f"UNIQUE ({_listed(names)})"
+        yield f"UNIQUE ({quoted_list(names)})"
     for check in one.checks:
         yield f"CHECK ({check})"
     for key in one.declared:
-        parent = f"{done[key.table].place} ({_listed(key.ref_columns)})"
-        yield f"FOREIGN KEY ({_listed(key.columns)}) REFERENCES {parent}"
+        parent = f"{done[key.table].place} ({quoted_list(key.ref_columns)})"
+        yield f"FOREIGN KEY ({quoted_list(key.columns)}) REFERENCES {parent}"
 
 
 def _fill(one: Planned, rows: Path, sent: int, file: duckdb.DuckDBPyConnection) -> None:
@@ -315,7 +315,3 @@ def _other_kinds(one: Planned) -> Iterator[str]:
 
 def _source(table: Table) -> str:
     return f"{quoted(table.schema)}.{quoted(table.name)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(quoted, names))

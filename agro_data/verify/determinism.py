@@ -28,7 +28,7 @@ from agro_data.databases.engine import READ_ONLY, attached, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.file_tables import create_tables
 from agro_data.databases.opening import BUILT_IN, LONGEST, TIMED, bound_values, lock, open_sqlite, schemas_of, settled
-from agro_data.databases.quoting import literal, quoted
+from agro_data.databases.quoting import literal, quoted, quoted_list
 from agro_data.databases.types import Database
 from agro_data.faults import NO_SPACE, is_passing
 
@@ -199,7 +199,7 @@ def _copy_sqlite_table(
     rate = SAMPLE / rows if sampled and rows > SAMPLE else 1.0
     connection.create_function("agro_order", 0, order.random)
     connection.create_function("agro_kept", 0, lambda: kept.random() < rate)
-    listed = ", ".join(quoted(column) for column, _, _ in columns)
+    listed = quoted_list(column for column, _, _ in columns)
     where = "WHERE agro_kept()" if rate < 1 else ""
     by = "ORDER BY agro_order()" if shuffle else ""
     read = f"SELECT {listed} FROM old.{quoted(name)}"
@@ -209,7 +209,7 @@ def _copy_sqlite_table(
     key = [column for column, _, position in sorted(columns, key=lambda c: c[2]) if position]
     if key and rows >= INDEXED:
         index = quoted(f"agro_{name}")
-        connection.execute(f"CREATE INDEX main.{index} ON {quoted(name)} ({', '.join(map(quoted, key))})")
+        connection.execute(f"CREATE INDEX main.{index} ON {quoted(name)} ({quoted_list(key)})")
 
 
 def _sqlite_type(declared: str) -> str:

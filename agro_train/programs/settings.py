@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
@@ -59,6 +60,13 @@ def read_settings(kind: type[Settings], path: Path, on_top: Mapping[str, Any] | 
     except ConfigError as error:
         where = f"{path}, with the options on top" if on_top else path
         raise SettingsError(f"{where}: {error}") from error
+
+
+def settings_of_program(kind: type[Settings], module: str, about: str | None) -> Settings:
+    """The settings of a program that was started as `python -m MODULE --config FILE`. Raises like `read_settings`."""
+    parser = ArgumentParser(prog=f"python -m {module}", description=(about or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True, help=f"JSON file of {kind.__name__}")
+    return read_settings(kind, parser.parse_args().config)
 
 
 def read_values(path: Path) -> dict[str, Any]:

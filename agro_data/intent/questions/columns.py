@@ -20,7 +20,7 @@ from agro_data.intent.questions.habits import (
     SINGULAR_LIST,
 )
 from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import is_part, owner, parts_of, term
+from agro_data.intent.questions.phrases import is_part, owner, term
 from agro_data.intent.questions.relatives import deed
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
@@ -32,6 +32,7 @@ from agro_data.intent.tree import (
     Output,
     Share,
     TextFunction,
+    conjuncts,
 )
 
 _PART_OF_NAME = ("first", "middle", "last")
@@ -134,7 +135,7 @@ def _held_by(scene: Scene, parent: str, rows: Described) -> str:
     "" where more is asked of the parents than that they have such a row, or where they play a role for it.
     """
     table = scene.table(parent)
-    narrowed = any(owner(scene, part) == parent for part in parts_of(scene.query.where))
+    narrowed = any(owner(scene, part) == parent for part in conjuncts(scene.query.where))
     if narrowed or table is None or scene.many(parent) != table.plural or not _is_near(scene, rows.base, parent):
         return ""
     done = deed(scene.relation_of(parent))

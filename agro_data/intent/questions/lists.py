@@ -10,7 +10,7 @@ from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme, extreme_word, order_clause, superlative
-from agro_data.intent.questions.phrases import atoms_on, parts_of, subject, term
+from agro_data.intent.questions.phrases import atoms_on, subject, term
 from agro_data.intent.questions.totals import verb_phrase
 from agro_data.intent.tree import (
     Aggregate,
@@ -22,6 +22,7 @@ from agro_data.intent.tree import (
     Predicate,
     Query,
     Scalar,
+    conjuncts,
     walk,
 )
 
@@ -125,12 +126,12 @@ def ranked(scene: Scene, key: OrderKey) -> str:
 def implied(query: Query, expressions: Sequence[Expression]) -> tuple[Predicate, ...]:
     """NOT NULL conditions on the very keys of a superlative: what has no value cannot be highest."""
     columns = {n for e in expressions for n in walk(e) if isinstance(n, Column)}
-    return tuple(p for p in parts_of(query.where) if isinstance(p, IsNull) and p.negated and p.argument in columns)
+    return tuple(p for p in conjuncts(query.where) if isinstance(p, IsNull) and p.negated and p.argument in columns)
 
 
 def _extreme(scene: Scene, query: Query) -> Content | None:
     """`column = (SELECT MAX(column))` alone: all that share the highest value."""
-    parts = parts_of(query.where)
+    parts = conjuncts(query.where)
     if len(parts) != 1 or not isinstance(parts[0], Comparison) or parts[0].operator != "=":
         return None
     test = parts[0]

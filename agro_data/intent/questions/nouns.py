@@ -233,10 +233,7 @@ class Scene:
 
     def role(self, child: str, columns: tuple[str, ...], parent: str) -> str | None:
         """The noun by which `child` calls its parent along this key, where the parent's own noun will not do."""
-        child_table, parent_table = self.table(child), self.table(parent)
-        if child_table is None or parent_table is None:
-            return None
-        return key_role(self.profile, child_table, columns, parent_table)
+        return self.role_below(self, child, columns, parent)
 
     def tie(self, base: str, alias: str) -> str:
         """ "its stadium", "the city of its stadium"; "the corresponding city" where no parents lead there."""

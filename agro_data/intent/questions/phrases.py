@@ -50,6 +50,7 @@ from agro_data.intent.tree import (
     TextFunction,
     Value,
     Window,
+    conjuncts,
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
@@ -167,13 +168,6 @@ def scalar(scene: Scene, expression: Scalar) -> str:
 
 
 # --- conditions --------------------------------------------------------------------------------------------------
-
-
-def parts_of(predicate: Predicate | None) -> tuple[Predicate, ...]:
-    """The conditions that all hold together."""
-    if predicate is None:
-        return ()
-    return predicate.parts if isinstance(predicate, And) else (predicate,)
 
 
 def owner(scene: Scene, predicate: Predicate) -> str:
@@ -379,7 +373,7 @@ def _membership(scene: Scene, predicate: InQuery, base: str) -> Atom:
 
 def condition_text(scene: Scene, predicate: Predicate, base: str) -> str:
     """The condition as words after the plural noun of `base`."""
-    atoms = [atom(scene, p, base) for p in parts_of(predicate)]
+    atoms = [atom(scene, p, base) for p in conjuncts(predicate)]
     return combine(atoms, scene.who(base), True, scene.voice)
 
 
@@ -414,7 +408,7 @@ def atoms_on(
     scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = (), plural: bool = True
 ) -> list[Atom]:
     """Conditions on a source and, through its joins, on its neighbours; `plural`: of many rows of it, or of one."""
-    parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
+    parts = [p for p in conjuncts(scene.query.where) if not any(p is d for d in drop)]
     atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
     seen = seen | {alias}
     for other, join, up in scene.neighbours(alias):

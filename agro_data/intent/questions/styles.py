@@ -16,6 +16,7 @@ from agro_data.intent.questions.habits import (
     TAIL_COMMA,  # fmt: skip
 )
 from agro_data.intent.questions.voice import Voice
+from agro_data.words import capital
 
 STYLES = ("interrogative", "imperative", "formal", "colloquial", "concise", "descriptive")
 
@@ -38,8 +39,8 @@ def ask(content: Content, style: str, voice: Voice) -> str:
     if style not in STYLES:
         raise ValueError(f"unknown question style {style!r}: choose one of {', '.join(STYLES)}")
     if style == "descriptive":
-        return words.capitalise(_descriptive(content, voice))
-    return words.capitalise(_said(content, style, voice))
+        return capital(_descriptive(content, voice))
+    return capital(_said(content, style, voice))
 
 
 def verb_for(np: str) -> str:

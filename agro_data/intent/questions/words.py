@@ -135,8 +135,3 @@ def be(phrase: str) -> str:
 def spelled(identifier: str) -> str:
     """An identifier's words, lower case: "StudentID_2" -> "student id 2"."""
     return " ".join(words_in(identifier)).lower() or identifier
-
-
-def capitalise(text: str) -> str:
-    """The text with its first letter large, and nothing else changed."""
-    return text[:1].upper() + text[1:]

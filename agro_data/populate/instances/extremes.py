@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -52,11 +53,13 @@ def decided(query: Query) -> Iterator[Plan]:
             yield Plan("extreme", why, _Decided(query, end))
 
 
+@dataclass(frozen=True)
 class _Beyond:
     """One reading whose value lies beyond all others."""
 
-    def __init__(self, query: Query, end: End, missed: Missed) -> None:
-        self.query, self.end, self.missed = query, end, missed
+    query: Query
+    end: End
+    missed: Missed
 
     def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
         scope, term, upper = self.end
@@ -70,13 +73,15 @@ class _Beyond:
         return tableau.partial_rows()
 
 
+@dataclass(frozen=True)
 class _Outdone:
     """The last reading by a number, and two of one row of `source` just behind it: by the sum of its partners that row
     would come last.
     """
 
-    def __init__(self, query: Query, end: End, source: Source) -> None:
-        self.query, self.end, self.source = query, end, source
+    query: Query
+    end: End
+    source: Source
 
     def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
         scope, term, upper = self.end
@@ -95,11 +100,12 @@ class _Outdone:
         return tableau.partial_rows()
 
 
+@dataclass(frozen=True)
 class _Decided:
     """A few readings that are first together by all keys of an order but the last, or fewer."""
 
-    def __init__(self, query: Query, end: End) -> None:
-        self.query, self.end = query, end
+    query: Query
+    end: End
 
     def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
         scope, term, upper = self.end
@@ -119,11 +125,12 @@ class _Decided:
         return tableau.partial_rows()
 
 
+@dataclass(frozen=True)
 class _Tied:
     """Two readings that are first together; whichever an engine takes, it shows the same."""
 
-    def __init__(self, query: Query, end: End) -> None:
-        self.query, self.end = query, end
+    query: Query
+    end: End
 
     def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
         scope, term, upper = self.end
