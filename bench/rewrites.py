@@ -34,10 +34,10 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.comparisons import COMPARISONS, TURNED
+from agro_data.sql.conditions import joined
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
-from agro_data.sql.walks import joined
 from agro_data.verify.equivalence import strict
 from bench.chance import by_chance
 from bench.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte

@@ -25,6 +25,7 @@ from agro_data.sql.scope import Schema, resolve
 from agro_data.sql.walks import leftmost
 from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.difference import first_difference
+from agro_data.verify.edits import Change, edited, swap
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.informative import Variant, drop_variants
 from agro_data.verify.judging import CUT
@@ -225,17 +226,12 @@ def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None,
     for select in list(found.tree.find_all(exp.Select)):
         distinct = select.args.get("distinct")
         if distinct is not None:
-            select.set("distinct", None)
-            yield "distinct", Variant("DISTINCT", sql_text(found.tree, dialect))
-            select.set("distinct", distinct)
+            yield "distinct", Variant("DISTINCT", edited(found.tree, [Change(select, "distinct", None)], dialect))
     for call in list(found.tree.find_all(exp.AggFunc)):
         inner = call.this
         if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
             name = f"DISTINCT in {sql_text(call, dialect)}"
-            call.set("this", inner.expressions[0])
-            yield "distinct", Variant(name, sql_text(found.tree, dialect))
-            inner.set("expressions", [call.this])
-            call.set("this", inner)
+            yield "distinct", Variant(name, edited(found.tree, [swap(inner, inner.expressions[0].copy())], dialect))
 
 
 # --- joins -------------------------------------------------------------------------------------------------------

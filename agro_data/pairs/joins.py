@@ -19,9 +19,9 @@ from agro_data.pairs.finding import Finding
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.profiling.same_key import Keys, Place
 from agro_data.profiling.statistics import as_number
+from agro_data.sql.conditions import conditions, leaves
 from agro_data.sql.resolution import Binding, Resolution, Scope
 from agro_data.verify.execution import execute
-from agro_data.verify.mutants.edit import conditions, leaves
 
 LOOKED_AT = 5_000  # distinct values of a column
 TEXTS, NUMBERS = 0.5, 0.9  # of them, from which a column's values are taken for those of the other

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
-from functools import reduce
+from collections.abc import Iterator, Set
 
 from sqlglot import exp
 
@@ -49,35 +48,3 @@ def around(node: exp.Expr) -> exp.Expr | None:
     while isinstance(holder, exp.Paren):
         holder = holder.parent
     return holder
-
-
-def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:
-    """What a condition joins by AND, or by another connector, also in brackets."""
-    inner = condition.unnest()
-    if isinstance(inner, kind):
-        yield from parts_of(inner.this, kind)
-        yield from parts_of(inner.expression, kind)
-    else:
-        yield condition
-
-
-def parts_of_where(select: exp.Select) -> Iterator[exp.Expr]:
-    """What the WHERE of a SELECT joins by AND, each without brackets; nothing where it has none."""
-    where = select.args.get("where")
-    if where is not None:
-        yield from (part.unnest() for part in parts_of(where.this))
-
-
-def joined(conditions: Iterable[exp.Expr], kind: type[exp.Connector] = exp.And) -> exp.Expr:
-    """Copies of conditions, of at least one, joined by AND, or by another connector.
-
-    What others join gets brackets: sqlglot writes trees as they stand, and an OR below an AND would be read as another
-    condition.
-    """
-    bracketed = (
-        exp.paren(condition)
-        if isinstance(condition, exp.Connector) and not isinstance(condition, kind)
-        else condition.copy()
-        for condition in conditions
-    )
-    return reduce(lambda one, two: kind(this=one, expression=two), bracketed)

@@ -36,8 +36,8 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.comparisons import SIGNS, TURNED
+from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
-from agro_data.sql.walks import parts_of
 from agro_data.synthesis.literals import date_part
 
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {

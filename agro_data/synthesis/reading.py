@@ -32,11 +32,11 @@ from agro_data.intent.tree import (
     Source,
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
+from agro_data.sql.conditions import parts_of
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
-from agro_data.sql.walks import parts_of
 from agro_data.synthesis.expression_reading import (
     AGGREGATES,
     Beyond,

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.conditions import conditions, joined, links, parts_of
 from agro_data.sql.constructs import number_of
 from agro_data.sql.resolution import Resolution, Scope, Source
-from agro_data.sql.walks import joined, parts_of
-from agro_data.verify.mutants.edit import links
+from agro_data.verify.edits import Change, edited, swap
 
 MOST = 60  # variants of a query: each is run
 
@@ -38,10 +38,10 @@ def drop_variants(found: Resolution, dialect: Dialect) -> list[Variant]:
     return list(islice(_Dropper(found, dialect).variants(), MOST))
 
 
+@dataclass(frozen=True)
 class _Dropper:
-    def __init__(self, found: Resolution, dialect: Dialect) -> None:
-        self.found = found
-        self.dialect = dialect
+    found: Resolution
+    dialect: Dialect
 
     def text(self, node: exp.Expr) -> str:
         return sql_text(node, self.dialect)
@@ -55,31 +55,20 @@ class _Dropper:
         for query in list(self.found.tree.find_all(exp.Select, exp.SetOperation)):
             yield from self._limit(query)
 
-    def _without(self, name: str, holder: exp.Expr, slot: str, value: object) -> Variant:
-        """The whole statement with `holder.slot` set to `value`, which is undone."""
-        kept = holder.args.get(slot)
-        holder.set(slot, value)
-        variant = Variant(name, self.text(self.found.tree))
-        holder.set(slot, kept)
-        return variant
+    def _with(self, name: str, *changes: Change) -> Variant:
+        return Variant(name, edited(self.found.tree, changes, self.dialect))
 
     def _conditions(self, scope: Scope) -> Iterator[Variant]:
-        for clause in ("where", "having", "qualify"):
-            node = scope.select.args.get(clause)
-            if node is None or (clause == "where" and number_of(scope.select, "limit") == 1):
+        for clause, holder, slot, condition in conditions(scope):
+            if clause == "WHERE" and number_of(scope.select, "limit") == 1:
                 continue
-            for label, rest in self._weakened(node.this, scope):
-                name = f"{clause.upper()} {label}"
-                if rest is None:
-                    yield self._without(name, scope.select, clause, None)
-                else:
-                    yield self._without(name, node, "this", rest)
-        for join in scope.select.args.get("joins") or ():
-            on = join.args.get("on")
-            if on is not None and isinstance(on.unnest(), exp.And):
-                for label, rest in self._weakened(on, scope):
-                    if rest is not None:
-                        yield self._without(f"ON {label}", join, "on", rest)
+            if clause == "ON" and not isinstance(condition.unnest(), exp.And):
+                continue  # without it: all pairs
+            for label, rest in self._weakened(condition, scope):
+                if rest is not None:
+                    yield self._with(f"{clause} {label}", Change(holder, slot, rest))
+                elif clause != "ON":
+                    yield self._with(f"{clause} {label}", Change(scope.select, clause.lower(), None))
 
     def _weakened(self, condition: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr | None]]:
         """Each conjunct or disjunct, and the condition without it (None: nothing is left)."""
@@ -125,17 +114,11 @@ class _Dropper:
         for index, join in enumerate(joins):
             if not self._is_used(scope.sources[index + 1], select, join):
                 name = f"{join.side + ' ' if join.side else ''}JOIN {join.this.name or join.this.alias}"
-                yield self._without(name, select, "joins", joins[:index] + joins[index + 1 :])
+                yield self._with(name, Change(select, "joins", joins[:index] + joins[index + 1 :]))
         if len(joins) == 1 and not joins[0].side and not self._is_used(scope.sources[0], select, joins[0]):
-            start = select.args["from_"]
-            kept = start.this
-            select.set("joins", None)
-            start.set("this", joins[0].this)
-            variant = Variant(f"JOIN {kept.name or kept.alias}", self.text(self.found.tree))
-            start.set("this", kept)
-            joins[0].set("this", joins[0].this)  # adopts the table again
-            select.set("joins", joins)
-            yield variant
+            first = select.args["from_"].this
+            name = f"JOIN {first.name or first.alias}"
+            yield self._with(name, Change(select, "joins", None), swap(first, joins[0].this.copy()))
 
     def _is_used(self, source: Source, select: exp.Select, join: exp.Expr) -> bool:
         """Whether anything but the join's own condition names a column of the source."""
@@ -163,16 +146,14 @@ class _Dropper:
                     branch.set("with_", clause.copy())
                 yield Variant(f"{dropped} branch of {word}", self.text(branch))
             else:
-                node.replace(branch)
-                yield Variant(f"{dropped} branch of {word}", self.text(self.found.tree))
-                branch.replace(node)
+                yield self._with(f"{dropped} branch of {word}", swap(node, branch))
 
     def _limit(self, node: exp.Expr) -> Iterator[Variant]:
         limit = node.args.get("limit")
         holder = node.parent.parent if isinstance(node.parent, exp.Subquery) else node.parent
         counted = node is self.found.tree or isinstance(holder, (exp.In, exp.From, exp.Join, exp.CTE, exp.Subquery))
         if limit is not None and counted:
-            yield self._without(self.text(limit).strip(), node, "limit", None)
+            yield self._with(self.text(limit).strip(), Change(node, "limit", None))
 
 
 def _has_star(select: exp.Select) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from agro_data.populate.schema import Schema
+from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.constructs import is_one_row
 from agro_data.sql.resolution import Resolution, Scope, value_of
-from agro_data.sql.walks import parts_of_where
 
 
 def with_names_once(schema: Schema, found: Resolution) -> Schema:

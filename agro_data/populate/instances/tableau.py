@@ -24,8 +24,9 @@ from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.called_columns import is_star
 from agro_data.sql.comparisons import TURNED
+from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.resolution import Resolution, Source
-from agro_data.sql.walks import leftmost, parts_of_where
+from agro_data.sql.walks import leftmost
 
 Missed = Mapping[int, int]
 """Conditions and set operations to be met otherwise: `id(node)` -> which of its other ways."""

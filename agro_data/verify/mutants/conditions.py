@@ -11,11 +11,13 @@ from sqlglot import exp
 from agro_data.populate.instances.values import finer
 from agro_data.populate.schema import kind_of
 from agro_data.profiling.statistics import UUID_FORM
+from agro_data.sql.conditions import conditions, joined, leaves, links
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Scope
-from agro_data.sql.walks import joined, local_nodes
+from agro_data.sql.walks import local_nodes
+from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import unnamed_with_nulls
-from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, narrowed, swap
+from agro_data.verify.mutants.edit import Edit, Place
 
 _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.GT: (exp.GTE, exp.LT, exp.NEQ),

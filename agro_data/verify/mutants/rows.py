@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.populate.instances.orders import Part, first_key
+from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.constructs import is_grouping
 from agro_data.sql.resolution import Scope
-from agro_data.sql.walks import local_nodes, parts_of_where
+from agro_data.sql.walks import local_nodes
+from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import reference
-from agro_data.verify.mutants.edit import Change, Edit, Place, narrowed, swap
+from agro_data.verify.mutants.edit import Edit, Place
 from agro_data.verify.mutants.values import turned
 
 _TURNED: dict[type, type[exp.Expression]] = {exp.Rollup: exp.Cube, exp.Cube: exp.Rollup}

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agro_data.sql.conditions import conditions, linking
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.resolution import Scope
 from agro_data.sql.walks import local_nodes
+from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import candidates, kind_class, reference, unnamed_with_nulls
-from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, narrowed, swap
+from agro_data.verify.mutants.edit import Edit, Place
 
 _AGGREGATES: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.Sum: (exp.Avg, exp.Max, exp.Min),
