@@ -24,7 +24,7 @@ from agro_data.alignment.regenerate import PARTS, Regenerate, Regenerator
 from agro_data.alignment.solvers import Solver
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.llm.prompts.judge import Ruling
+from agro_data.prompts.judge import Ruling
 from agro_data.sql.difficulty import HARDNESS
 from agro_data.verify.grade import GoldResults
 

@@ -18,9 +18,9 @@ from agro_data.alignment.example import Example
 from agro_data.alignment.showing import as_shown
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.judge import JUDGE, Divergence, OtherAnswer, Ruling, parse_ruling
-from agro_data.llm.prompts.prompt import Unparsed
+from agro_data.llm.prompt import Unparsed
 from agro_data.llm.types import Completion, Message, Request, Sampling
+from agro_data.prompts.judge import JUDGE, Divergence, OtherAnswer, Ruling, parse_ruling
 from agro_data.protocol import (
     STOPS,
     Malformed,

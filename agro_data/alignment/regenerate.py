@@ -15,11 +15,11 @@ from agro_data.alignment.judge import Dispute
 from agro_data.alignment.tournament import Prefer, Tournament, play
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.judge import Ruling
-from agro_data.llm.prompts.prompt import Unparsed, ask
-from agro_data.llm.prompts.write_evidence import WRITE_EVIDENCE, EvidenceWanted
-from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionStyle, QuestionWanted
+from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import SAMPLING, Sampling
+from agro_data.prompts.judge import Ruling
+from agro_data.prompts.write_evidence import WRITE_EVIDENCE, EvidenceWanted
+from agro_data.prompts.write_question import WRITE_QUESTION, QuestionStyle, QuestionWanted
 from agro_data.verify.check import verify_statements
 
 Asked = Sequence[tuple[Dispute, Ruling]]

@@ -19,9 +19,9 @@ from agro_data.alignment.grouping import Group, Grouped, group
 from agro_data.alignment.showing import as_shown
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.compare import COMPARE, Better, Preference, TwoQueries
-from agro_data.llm.prompts.prompt import Unparsed, ask
+from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Sampling
+from agro_data.prompts.compare import COMPARE, Better, Preference, TwoQueries
 
 MOST = 6  # groups that play: 30 matches
 DECIDED = Sampling(temperature=0.0)

@@ -1,1 +1,1 @@
-"""Language models: one client for all of them, and prompts as files. Only the prompts speak of SQL."""
+"""Language models: one client for all of them, and what a prompt is. Nothing here knows of SQL."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agro_data.diversity.normal_forms import normal_question
-from agro_data.llm.prompts.prompt import Unparsed
-from agro_data.llm.prompts.write_question import QuestionStyle, WrittenQuestion
+from agro_data.llm.prompt import Unparsed
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.words import is_word, word_set
+from agro_data.prompts.write_question import QuestionStyle, WrittenQuestion
 from agro_data.sql.parse import parse_select
 from agro_data.sql.said import SqlValues, numbers_in, plain, values_in
 from agro_data.sql.scope import resolve

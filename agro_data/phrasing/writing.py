@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.prompt import Unparsed, ask
-from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted, WrittenQuestion
+from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Sampling
 from agro_data.phrasing.central import most_central
 from agro_data.phrasing.faults import Meaning, fault_of
 from agro_data.progress import Reporter, silent
+from agro_data.prompts.write_question import WRITE_QUESTION, QuestionWanted, WrittenQuestion
 
 STAGE = "questions"
 

@@ -21,10 +21,10 @@ from agro_data.fingerprint import deciding_versions, example_id
 from agro_data.focus import Focus
 from agro_data.hashing import file_hash, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
-from agro_data.llm.prompts.write_question import QUESTION_STYLES
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
+from agro_data.prompts.write_question import QUESTION_STYLES
 from agro_data.publish.summary import NOT_CHOSEN
 from agro_data.publish.version import Beside, Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows

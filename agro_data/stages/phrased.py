@@ -18,13 +18,13 @@ from agro_data.focus import NO_FOCUS, Focus
 from agro_data.hashing import seed_of
 from agro_data.intent.questions import STYLES
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
 from agro_data.llm.types import Sampling
 from agro_data.phrasing.faults import meaning_of
 from agro_data.phrasing.writing import Dropped, Embed, phrase
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
 from agro_data.progress import Reporter, silent
+from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
 from agro_data.protocol import ENGINES
 from agro_data.records import QUESTION, REJECTED, rows
 from agro_data.stages.questions import in_style, not_said, refused

@@ -18,19 +18,19 @@ from typing import Any
 import yaml
 
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.prompt import Unparsed, ask
-from agro_data.llm.prompts.propose_database import (
+from agro_data.llm.prompt import Unparsed, ask
+from agro_data.llm.types import Sampling
+from agro_data.populate.domain import Domain, load_domain
+from agro_data.populate.generators import PATTERNS, WORDS
+from agro_data.populate.hints import read_hint
+from agro_data.populate.schema import PopulateError
+from agro_data.prompts.propose_database import (
     PROPOSE_DATABASE,
     DatabaseWanted,
     ProposedColumn,
     ProposedDatabase,
     ProposedTable,
 )
-from agro_data.llm.types import Sampling
-from agro_data.populate.domain import Domain, load_domain
-from agro_data.populate.generators import PATTERNS, WORDS
-from agro_data.populate.hints import read_hint
-from agro_data.populate.schema import PopulateError
 from agro_data.sql.identifiers import spelled
 
 FEWEST, MOST = 8, 5_000  # rows of a table, whatever was proposed

@@ -12,7 +12,7 @@ from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.prior import Prior
 from agro_data.intent.tree import Intent
-from agro_data.llm.prompts.vary_query import KINDS, Kind
+from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.synthesis.literals import redrawn
 from agro_data.synthesis.reading import read_intent
 from agro_data.synthesis.rewrites import rewritten

@@ -56,8 +56,8 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
-from agro_data.llm.prompts.vary_query import Kind
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.prompts.vary_query import Kind
 from agro_data.synthesis.expression_reading import cuts_a_day
 from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.reading import intent_of

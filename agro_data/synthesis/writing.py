@@ -12,14 +12,14 @@ from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.prompt import Asked, Unparsed, ask
-from agro_data.llm.prompts.solution import Solution
-from agro_data.llm.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted
-from agro_data.llm.prompts.write_query import WRITE_QUERY, QueryWanted
+from agro_data.llm.prompt import Asked, Unparsed, ask
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
 from agro_data.progress import Reporter, silent
+from agro_data.prompts.solution import Solution
+from agro_data.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted
+from agro_data.prompts.write_query import WRITE_QUERY, QueryWanted
 from agro_data.protocol import ENGINES
 from agro_data.sql.difficulty import COMPLEXITY
 from agro_data.synthesis.ideas import Idea

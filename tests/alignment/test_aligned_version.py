@@ -21,9 +21,9 @@ from agro_data.alignment.solvers import Solver
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.judge import Ruling
 from agro_data.llm.types import Request
 from agro_data.profiling.cache import cached_profile
+from agro_data.prompts.judge import Ruling
 from agro_data.publish.checks import check_version
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.version import NotWritten

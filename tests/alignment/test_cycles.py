@@ -12,7 +12,7 @@ from agro_data.alignment.agreement import vote
 from agro_data.alignment.cycles import Rule, acceptance, check, log_of
 from agro_data.alignment.judge import Dispute, Judgement
 from agro_data.config import ConfigError
-from agro_data.llm.prompts.judge import Blame, Ruling
+from agro_data.prompts.judge import Blame, Ruling
 from agro_data.verify.grade import GoldResults
 
 

@@ -15,9 +15,9 @@ from scripted_model import Scripted
 from agro_data.alignment.agreement import vote
 from agro_data.alignment.judge import Dispute, Judgement, Referee, outvoted
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.judge import BLAMES, Ruling, parse_ruling
-from agro_data.llm.prompts.prompt import Unparsed
+from agro_data.llm.prompt import Unparsed
 from agro_data.llm.types import Completion, Failure, Request
+from agro_data.prompts.judge import BLAMES, Ruling, parse_ruling
 from agro_data.verify.grade import GoldResults
 
 LOOK = "<think>who is old?</think><sql>SELECT name, age FROM customer WHERE age > 40"  # a stop took the closing tag

@@ -16,7 +16,7 @@ from agro_data.alignment.judge import Dispute
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.tournament import Opinion, Pairing
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.judge import Blame, Ruling
+from agro_data.prompts.judge import Blame, Ruling
 
 
 def made(

@@ -19,8 +19,8 @@ import agro_data
 from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.diversity.normal_forms import literals
 from agro_data.hashing import seed_of
-from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE_QUESTION
 from agro_data.pipeline import prepare, run_stage
+from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE_QUESTION
 from bench.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.ci

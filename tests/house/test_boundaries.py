@@ -33,6 +33,7 @@ ORDER: list[set[str]] = [
     {"protocol"},
     {"sql"},
     {"llm"},
+    {"prompts"},
     {"profiling"},
     {"populate", "intent"},
     {"verify"},

@@ -13,18 +13,18 @@ from jinja2 import UndefinedError
 from scripted_model import Scripted
 
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.compare import Preference, parse_preference
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, ask, json_object, read
-from agro_data.llm.prompts.solution import Solution, parse_solution
-from agro_data.llm.prompts.write_evidence import WrittenEvidence, parse_evidence
-from agro_data.llm.prompts.write_question import (
+from agro_data.llm.prompt import Prompt, Unparsed, ask, json_object, read
+from agro_data.llm.types import Completion, Failure, Sampling
+from agro_data.prompts.compare import Preference, parse_preference
+from agro_data.prompts.solution import Solution, parse_solution
+from agro_data.prompts.write_evidence import WrittenEvidence, parse_evidence
+from agro_data.prompts.write_question import (
     QUESTION_STYLES,
     WRITE_QUESTION,
     QuestionWanted,
     WrittenQuestion,
     parse_question,
 )
-from agro_data.llm.types import Completion, Failure, Sampling
 
 WANTED = QuestionWanted("singer(id, name)", "SELECT name FROM singer", "the names of singers", "formal")
 ANY = st.text() | st.sampled_from(["```sql\n", "{", '{"question":', "<think>", "SELECT", "\n```"])

@@ -18,9 +18,9 @@ from agro_data.llm.client import Client
 from agro_data.llm.connection import Connection, NoAnswer, Patience, _seconds
 from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, Malformed, open_endpoint, read_completion
 from agro_data.llm.pace import Pace
-from agro_data.llm.prompts.prompt import Unparsed, ask
-from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted
+from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Completion, Message, Request, Sampling
+from agro_data.prompts.write_question import WRITE_QUESTION, QuestionWanted
 from bench.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 
 pytestmark = pytest.mark.ci

@@ -15,10 +15,10 @@ from making import profile_of
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
-from agro_data.llm.prompts.write_question import QuestionStyle, WrittenQuestion
 from agro_data.phrasing.central import most_central
 from agro_data.phrasing.faults import Fault, fault_of, meaning_of, telling_names
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.prompts.write_question import QuestionStyle, WrittenQuestion
 
 SQL = "SELECT model FROM aircraft WHERE maker = 'Embraer' AND seats > 120"
 PLAIN = "What are the models of the aircraft with maker Embraer and more than 120 seats?"

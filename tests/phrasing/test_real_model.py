@@ -12,13 +12,13 @@ from making import profile_of
 
 from agro_data.diversity.structure import text_vectors
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.write_question import QuestionStyle, QuestionWanted
 from agro_data.llm.types import Sampling
 from agro_data.llm.writers import open_writer
 from agro_data.models import DEFAULT_WRITER
 from agro_data.phrasing.faults import Fault, meaning_of
 from agro_data.phrasing.writing import phrase
 from agro_data.profiling.serialise import fit_schema
+from agro_data.prompts.write_question import QuestionStyle, QuestionWanted
 
 ASKED: tuple[tuple[str, str, QuestionStyle], ...] = (
     ("SELECT model FROM aircraft WHERE seats > 120", "What are the models of aircraft with over 120 seats?", "formal"),

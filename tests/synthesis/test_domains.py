@@ -17,9 +17,9 @@ from scripted_model import Scripted
 from agro_data.cli import data
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.prompt import Unparsed
-from agro_data.llm.prompts.propose_database import ProposedDatabase, parse_database
+from agro_data.llm.prompt import Unparsed
 from agro_data.populate.samples import build_domain
+from agro_data.prompts.propose_database import ProposedDatabase, parse_database
 from agro_data.synthesis.domains import invent
 from bench.scripted_server import ScriptedServer
 

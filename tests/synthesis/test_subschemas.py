@@ -12,8 +12,8 @@ from scripted_model import Scripted
 
 from agro_data.intent.atlas import Atlas
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.vary_query import KINDS
 from agro_data.llm.types import Failure, Request, Sampling
+from agro_data.prompts.vary_query import KINDS
 from agro_data.sql.difficulty import COMPLEXITY
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import WINDOW, subschemas

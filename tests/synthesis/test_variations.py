@@ -16,7 +16,7 @@ from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent, Value, walk
-from agro_data.llm.prompts.vary_query import KINDS, Kind
+from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.sql.facts import sql_facts
 from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.reading import read_intent

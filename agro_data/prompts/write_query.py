@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agro_data.llm.prompts.prompt import Prompt
-from agro_data.llm.prompts.solution import parse_solution
+from agro_data.llm.prompt import Prompt
+from agro_data.prompts.solution import parse_solution
 from agro_data.sql.difficulty import Complexity
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from agro_data.llm.prompts.prompt import Prompt
-from agro_data.llm.prompts.solution import parse_solution
+from agro_data.llm.prompt import Prompt
+from agro_data.prompts.solution import parse_solution
 
 Kind = Literal["values", "structure", "logic", "complexity", "advanced", "performance"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

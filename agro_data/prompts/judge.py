@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, json_object
+from agro_data.llm.prompt import Prompt, Unparsed, json_object
 
 Blame = Literal[
     "gold_wrong", "question_wrong", "evidence_wrong", "ambiguous", "predictor_wrong", "database_insufficient"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, json_object
+from agro_data.llm.prompt import Prompt, Unparsed, json_object
 
 Better = Literal["first", "second", "neither"]
 LONGEST = 2_000  # characters of a reason

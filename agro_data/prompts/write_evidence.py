@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, json_object
+from agro_data.llm.prompt import Prompt, Unparsed, json_object
 
 LONGEST = 1_000  # characters
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, json_object
+from agro_data.llm.prompt import Prompt, Unparsed, json_object
 
 ColumnType = Literal["INTEGER", "REAL", "TEXT", "DATE", "BOOLEAN"]
 TYPES: tuple[ColumnType, ...] = get_args(ColumnType)

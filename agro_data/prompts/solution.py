@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agro_data.llm.prompts.prompt import Unparsed, fenced, without_thought
+from agro_data.llm.prompt import Unparsed, fenced, without_thought
 
 LONGEST = 20_000  # characters of a query
 _STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
