@@ -24,20 +24,10 @@ from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
-from agro_data.terminal import (
-    FAILED_SOME,
-    Resumed,
-    Setting,
-    Verb,
-    Verbs,
-    notes,
-    put,
-    run,
-    say,
-    screen,
-    show_table,
-    tell,
-)
+from agro_data.terminal.running import FAILED_SOME, run
+from agro_data.terminal.showing import put, say, show_table, tell
+from agro_data.terminal.streams import notes, screen
+from agro_data.terminal.verb import Resumed, Setting, Verb, Verbs
 from agro_data.verbs.audit import audit_command
 from agro_data.verbs.choosing import chosen_version, version_with, whole
 from agro_data.verbs.doctor import doctor_command

@@ -48,7 +48,7 @@ EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
 EDGE = frozenset(
     {
         *("defs", "exports", "rounds", "snapshot", "verbs"),
-        *("cli.py", "definitions.py", "doctor.py", "estimate.py", "shown.py", "terminal.py"),
+        *("cli.py", "definitions.py", "doctor.py", "estimate.py", "shown.py", "terminal"),
     }
 )
 SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html", ".md"}

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import BuildConfig
 from agro_data.progress import clock
 from agro_data.publish.read import Version
-from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, takes_all, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import put, say, show_pairs, show_table, tell
+from agro_data.terminal.streams import screen, takes_all
 from agro_data.words import counted
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agro_data.cli import data
-from agro_data.terminal import Verbs, run
+from agro_data.terminal.running import run
+from agro_data.terminal.verb import Verbs
 from agro_train.verbs.align import align_command
 from agro_train.verbs.ask import ask_command
 from agro_train.verbs.predict import predict_command

@@ -20,7 +20,10 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.verdict import lines
 from agro_data.files import write_json, write_text
 from agro_data.progress import Bars, Reporter, silent
-from agro_data.terminal import FAILED_SOME, Resumed, few_of_each, notes, run, show_table, tell
+from agro_data.terminal.running import FAILED_SOME, run
+from agro_data.terminal.showing import few_of_each, show_table, tell
+from agro_data.terminal.streams import notes
+from agro_data.terminal.verb import Resumed
 from agro_train.agents.choosing import slug, told_apart
 from agro_train.comparison.asking import Asked, How, scored_on
 from agro_train.comparison.figures import Compared, compare, table

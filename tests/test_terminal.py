@@ -13,20 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
-from agro_data.terminal import (
-    CANNOT_START,
-    INTERRUPTED,
-    Resumed,
-    Verb,
-    few_of_each,
-    in_words,
-    put,
-    run,
-    say,
-    show_table,
-    tell,
-    visible,
-)
+from agro_data.terminal.running import CANNOT_START, INTERRUPTED, in_words, run
+from agro_data.terminal.showing import few_of_each, put, say, show_table, tell, visible
+from agro_data.terminal.verb import Resumed, Verb
 from agro_data.verbs.options import A_PATH
 
 
@@ -75,7 +64,9 @@ def test_where_there_is_no_room_is_said() -> None:
 ODD_CHARACTERS = r"""
 import click
 from agro_data.shown import print_json
-from agro_data.terminal import Verb, run, show_table, tell
+from agro_data.terminal.running import run
+from agro_data.terminal.showing import show_table, tell
+from agro_data.terminal.verb import Verb
 
 @click.command(cls=Verb)
 @click.option("--json", "as_json", is_flag=True)
@@ -103,7 +94,8 @@ import os, signal, sys, threading
 import click
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.terminal import Verb, run
+from agro_data.terminal.running import run
+from agro_data.terminal.verb import Verb
 
 # What a test runs in may ignore or block them, as what runs behind `nohup` does.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -180,7 +172,10 @@ def test_no_text_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
 WORK = """
 import sys, click
 from pathlib import Path
-from agro_data.terminal import Verb, notes, put, run, say, tell
+from agro_data.terminal.running import run
+from agro_data.terminal.showing import put, say, tell
+from agro_data.terminal.streams import notes
+from agro_data.terminal.verb import Verb
 
 @click.command(cls=Verb)
 @click.argument("done", type=Path)

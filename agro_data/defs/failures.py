@@ -10,7 +10,7 @@ import dagster as dg
 
 from agro_data.errors import InWords
 from agro_data.parallel import ShardsLost
-from agro_data.terminal import in_words
+from agro_data.terminal.running import in_words
 
 _OPTION = re.compile(r"`[^`]*`|(?<![^\s(])--([a-z]+(?:-[a-z]+)*)")  # commands are quoted, and stay what they are
 # An option that is repeated, with DB_ID=LICENSE or a licence for all, is one setting here, by database.

@@ -17,7 +17,10 @@ from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import few_of_each, say, show_table, tell
+from agro_data.terminal.streams import notes, screen
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.options import A_PATH, as_json
 
 REPORTS = (AUDIT_REPORT, "report.html")

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.options import as_json
 
 MARKS = {"ok": "✓", "note": "·", "missing": "✗"}

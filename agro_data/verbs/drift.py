@@ -15,7 +15,9 @@ from agro_data.folders import kept_in
 from agro_data.progress import Bars
 from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, in_words, notes, say, screen, show_table, tell
+from agro_data.terminal.running import FAILED_SOME, in_words
+from agro_data.terminal.showing import say, show_table, tell
+from agro_data.terminal.streams import notes, screen
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
 from agro_data.verbs.writing import all_written, check_written
 

@@ -16,7 +16,10 @@ from agro_data.evaluation.statistics import spelled
 from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import few_of_each, say, show_table, tell
+from agro_data.terminal.streams import notes, screen
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import all_written, check_written
 

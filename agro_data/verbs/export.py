@@ -11,7 +11,9 @@ import click
 
 from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say, tell
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.choosing import whole
 from agro_data.verbs.options import A_PATH, as_json
 

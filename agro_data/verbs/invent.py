@@ -9,7 +9,9 @@ import click
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.models import ModelMissing
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Resumed, say, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say, tell
+from agro_data.terminal.verb import Resumed
 from agro_data.verbs.options import as_json
 
 

@@ -9,7 +9,9 @@ import click
 
 from agro_data.files import write_json
 from agro_data.shown import print_json
-from agro_data.terminal import Verb, say, screen, show_table, tell
+from agro_data.terminal.showing import say, show_table, tell
+from agro_data.terminal.streams import screen
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written

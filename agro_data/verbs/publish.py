@@ -12,7 +12,9 @@ from agro_data.config import ConfigError
 from agro_data.publish.read import open_corpus
 from agro_data.rows import decoded
 from agro_data.shown import print_json
-from agro_data.terminal import Resumed, say, screen, show_pairs, tell
+from agro_data.terminal.showing import say, show_pairs, tell
+from agro_data.terminal.streams import screen
+from agro_data.terminal.verb import Resumed
 from agro_data.verbs.choosing import whole
 from agro_data.verbs.options import A_PATH, as_json
 

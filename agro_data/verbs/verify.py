@@ -12,7 +12,10 @@ from agro_data.evaluation.load import files_of, load_pairs, only_database
 from agro_data.files import json_lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, few_of_each, notes, say, screen, show_table, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import few_of_each, say, show_table, tell
+from agro_data.terminal.streams import notes, screen
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.drift import DriftOptions, check_drift, version_named
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import all_written, check_written

@@ -14,7 +14,10 @@ from agro_data.files import json_lines, write_text
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
 from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
-from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs, show_table, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say, show_pairs, show_table, tell
+from agro_data.terminal.streams import screen
+from agro_data.terminal.verb import Verb, Verbs
 from agro_data.verbs.choosing import chosen_version, corpora, named_by, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written

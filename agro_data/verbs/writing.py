@@ -10,7 +10,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.catalog import header_of, layout_told_by
 from agro_data.databases.data_files import is_data_file
 from agro_data.files import write_text
-from agro_data.terminal import tell
+from agro_data.terminal.showing import tell
 
 
 def check_written(

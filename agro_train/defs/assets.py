@@ -12,7 +12,7 @@ from agro_data.defs.assets import FRESH, NO_SETTINGS
 from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU
 from agro_data.publish.read import DERIVED, Version, open_version
-from agro_data.terminal import FAILED_SOME
+from agro_data.terminal.running import FAILED_SOME
 from agro_train.cold_start import ColdStartConfig
 from agro_train.comparison.figures import table
 from agro_train.defs import metadata

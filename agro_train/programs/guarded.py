@@ -29,7 +29,7 @@ from typing import IO
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 
 from agro_data.progress import is_line
-from agro_data.terminal import let_go
+from agro_data.terminal.streams import let_go
 from agro_train.programs.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end

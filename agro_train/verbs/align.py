@@ -11,7 +11,9 @@ import click
 
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import Resumed, notes, show_table, tell
+from agro_data.terminal.showing import show_table, tell
+from agro_data.terminal.streams import notes
+from agro_data.terminal.verb import Resumed
 from agro_data.verbs.options import A_PATH, json_of
 from agro_train.verbs import options
 

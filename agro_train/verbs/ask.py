@@ -13,7 +13,10 @@ from agro_data.databases.watching import glance
 from agro_data.pairs.finding import KINDS
 from agro_data.protocol import number_text
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say, shortened, show_result, tell
+from agro_data.terminal.streams import screen
+from agro_data.terminal.verb import Verb
 from agro_data.verbs.options import A_PATH, json_of
 from agro_data.words import counted
 from agro_train.verbs import options

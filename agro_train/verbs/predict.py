@@ -13,7 +13,10 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import files_of
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Resumed, few_of_each, notes, show_table, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import few_of_each, show_table, tell
+from agro_data.terminal.streams import notes
+from agro_data.terminal.verb import Resumed
 from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import check_written
 from agro_data.words import counted

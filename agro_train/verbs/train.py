@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Resumed, Verbs, notes, say, screen, show_pairs, tell
+from agro_data.terminal.running import FAILED_SOME
+from agro_data.terminal.showing import say, show_pairs, tell
+from agro_data.terminal.streams import notes, screen
+from agro_data.terminal.verb import Resumed, Verbs
 from agro_data.verbs.options import A_PATH, json_of
 from agro_train.programs.settings import Settings, read_settings, settings_from
 from agro_train.programs.telling import figures, said

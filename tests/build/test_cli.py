@@ -23,7 +23,7 @@ from polars.exceptions import ColumnNotFoundError, ComputeError
 from agro_data.cli import data
 from agro_data.estimate import BYTES_PER_EXAMPLE
 from agro_data.locking import Locked
-from agro_data.terminal import in_words
+from agro_data.terminal.running import in_words
 
 # A shell may have started us with interrupts ignored, and children inherit that.
 INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"

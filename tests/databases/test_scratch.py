@@ -18,7 +18,7 @@ HOLDING = """
 import signal, sys, time
 import click
 from agro_data.databases.scratch import ScratchFolder
-from agro_data.terminal import run
+from agro_data.terminal.running import run
 for number in signal.SIGTERM, signal.SIGHUP:  # a test may run behind nohup itself
     signal.signal(number, signal.SIG_DFL)
 if len(sys.argv) > 1:

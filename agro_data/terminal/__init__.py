@@ -1,0 +1,1 @@
+"""How `agro` speaks to a person: help, texts, tables, problems, and how it ends."""
