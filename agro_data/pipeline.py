@@ -22,10 +22,11 @@ import polars as pl
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import usable_databases, without_copies
 from agro_data.databases.types import Catalog
-from agro_data.fingerprint import code_version, fingerprint, settings_of
+from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.locking import exclusive
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
+from agro_data.software import code_version
 from agro_data.stages import finish, reuse, saying, shards, tally
 from agro_data.stages.asking import all_unanswered, followed
 from agro_data.stages.certifying import run_certified

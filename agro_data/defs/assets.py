@@ -19,7 +19,6 @@ from agro_data.defs.handing_on import IF_MADE
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE, NETWORK, holding, pools_of
 from agro_data.files import write_text
-from agro_data.fingerprint import code_version
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
@@ -27,6 +26,7 @@ from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import open_corpus, open_version
 from agro_data.publish.release import Declaration, PersonalData
 from agro_data.publish.report import render_report
+from agro_data.software import code_version
 
 GROUP = "corpus"
 OWNER = "team:agro"

@@ -14,11 +14,11 @@ from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.evaluation.instances import ALONE, Instances, files_in
 from agro_data.files import write_json
-from agro_data.fingerprint import code_version
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
+from agro_data.software import code_version
 from agro_data.sql.scope import Schema
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS

@@ -18,7 +18,6 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
 from agro_data.databases.watching import unusable
-from agro_data.fingerprint import code_version
 from agro_data.hashing import stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
@@ -29,6 +28,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import DERIVED, Version
+from agro_data.software import code_version
 from agro_data.stages.surrogates import surrogates
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.determinism import shuffled_or_none

@@ -10,7 +10,6 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.identity import database_identity
-from agro_data.fingerprint import code_version
 from agro_data.hashing import stable_hash
 from agro_data.migration.drift import Drift, Drifted, profile_now
 from agro_data.profiling.cache import encode, without_rows
@@ -19,6 +18,7 @@ from agro_data.publish.read import Version, inherited, open_version
 from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rejection, rows
+from agro_data.software import code_version
 from agro_data.stages.certified import mutant_row
 
 SCHEME = 1

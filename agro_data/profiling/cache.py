@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 from agro_data.databases.types import Database
 from agro_data.faults import NO_SPACE
 from agro_data.files import write_text
-from agro_data.fingerprint import library_versions
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
+from agro_data.software import library_versions
 
 LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
 ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQL of metrics is read there

@@ -22,7 +22,6 @@ from agro_data.databases.catalog import VERSION_NAME
 from agro_data.errors import InWords
 from agro_data.faults import NO_SPACE
 from agro_data.files import free_bytes, replace_text, sync_folder, sync_tree, write_text
-from agro_data.fingerprint import library_versions
 from agro_data.hashing import file_hash
 from agro_data.publish.card import render_card
 from agro_data.publish.lock import writing
@@ -30,6 +29,7 @@ from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import MEND, NoVersion, Version, list_versions
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
+from agro_data.software import library_versions
 
 log = logging.getLogger(__name__)
 

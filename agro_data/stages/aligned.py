@@ -24,7 +24,7 @@ from agro_data.alignment.tournament import MATCHES
 from agro_data.databases.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.diversity.decontamination import Exclusion, exclusion
-from agro_data.fingerprint import code_version, example_id
+from agro_data.fingerprint import example_id
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
@@ -33,6 +33,7 @@ from agro_data.publish.read import Version, inherited
 from agro_data.publish.summary import NOT_CHOSEN, SPLITS
 from agro_data.publish.version import MUTANTS, Beside, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rejection, rows
+from agro_data.software import code_version
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.newcomers import Homes, Refusal, refusals

@@ -17,7 +17,7 @@ from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import deciding_versions, example_id
+from agro_data.fingerprint import example_id
 from agro_data.focus import Focus
 from agro_data.hashing import file_hash, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
@@ -28,6 +28,7 @@ from agro_data.prompts.write_question import QUESTION_STYLES
 from agro_data.publish.summary import NOT_CHOSEN
 from agro_data.publish.version import Beside, Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
+from agro_data.software import deciding_versions
 from agro_data.stages import tally, unanswerable, vectors
 from agro_data.stages.asking import all_unanswered, spending
 from agro_data.stages.certifying import UNMADE, instance_file

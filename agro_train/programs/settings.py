@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.fingerprint import EMBEDDING_LIBRARIES, LIBRARIES, code_version, library_versions
 from agro_data.hashing import file_hash, stable_hash
+from agro_data.software import EMBEDDING_LIBRARIES, LIBRARIES, code_version, library_versions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

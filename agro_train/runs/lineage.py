@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import library_versions
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import RECORDED
+from agro_data.software import library_versions
 from agro_train.language_model.loading import framing_of, hash_as_read, load_tokenizer, model_hash
 from agro_train.language_model.moved import parameters_moved
 from agro_train.programs.settings import settings_to

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.fingerprint import library_versions
 from agro_data.hashing import stable_hash
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_data.publish.parquet import write_shards
 from agro_data.publish.read import DERIVED, Version
 from agro_data.publish.version import RECORDED, place_version, write_manifest
 from agro_data.records import Columns, conform
+from agro_data.software import library_versions
 from agro_train.sql_env import SqlEnv
 
 SCHEMA_VERSION = 3

@@ -13,10 +13,11 @@ import pytest
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.types import Catalog, Database
 from agro_data.defs.place import Place
-from agro_data.fingerprint import LIBRARIES, code_version, fingerprint, installed
+from agro_data.fingerprint import fingerprint
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.profiling.cache import LIBRARIES as PROFILING
 from agro_data.profiling.cache import LISTING, ROOMS, profile_key
+from agro_data.software import LIBRARIES, code_version, installed
 
 
 @pytest.mark.parametrize(
@@ -86,17 +87,17 @@ def test_every_library_that_writes_bytes_counts(monkeypatch: pytest.MonkeyPatch)
     for library in ("polars", "pyarrow", "jinja2", "pyyaml", "duckdb", "inflect", "lemminflect", "wordninja"):
         with monkeypatch.context() as upgrade:
             versions = {other: installed(other) for other in (*LIBRARIES, *PROFILING)}
-            upgrade.setattr("agro_data.fingerprint.installed", (versions | {library: "999"}).get)
+            upgrade.setattr("agro_data.software.installed", (versions | {library: "999"}).get)
             assert fingerprint(config, catalog()) != name, library
             shapes_profiles = library not in ("polars", "pyarrow", "jinja2")
             assert (profile_key(database, {}) != key) == shapes_profiles, library
 
 
 def test_code_that_decides_no_version_changes_no_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("fingerprint.py", "pipeline.py", "doctor.py", "verbs/doctor.py", "stages/doctor.py"):
+    for name in ("software.py", "pipeline.py", "doctor.py", "verbs/doctor.py", "stages/doctor.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    monkeypatch.setattr("agro_data.fingerprint.__file__", str(tmp_path / "fingerprint.py"))
+    monkeypatch.setattr("agro_data.software.__file__", str(tmp_path / "software.py"))
     before = code_version.__wrapped__()
     for name, decides in {"doctor.py": False, "verbs/doctor.py": False, "stages/doctor.py": True}.items():
         (tmp_path / name).write_text("# changed")

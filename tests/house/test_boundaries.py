@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.fingerprint import EDGE
+from agro_data.software import EDGE
 from agro_train.programs.settings import EDGE as TRAINING_EDGE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +28,7 @@ ORDER: list[set[str]] = [
     {"databases"},
     {"folders", "rows"},
     {"parallel"},
+    {"software"},
     {"fingerprint"},
     {"snapshot"},
     {"protocol"},
@@ -177,7 +178,7 @@ def test_what_a_build_is_not_named_by_decides_none() -> None:
     """Nothing that makes a version, keeps by `code_version` what it made, or trains, reads what the factory's `EDGE`
     leaves out. Dagster's assets only tell that version.
     """
-    keeping = [path for path in modules("agro_data") if "agro_data.fingerprint.code_version" in imports(path)]
+    keeping = [path for path in modules("agro_data") if "agro_data.software.code_version" in imports(path)]
     names = [*BUILDS, *TRAININGS, *(dotted(path) for path in keeping if room(path) != "defs")]
     assert not of_edge(reached(names), "agro_data", EDGE)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_data import fingerprint
+from agro_data import software
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.evaluate import EvaluationConfig
@@ -81,12 +81,12 @@ def test_what_json_can_say_and_no_setting_can_be_is_told(tmp_path: Path, number:
 
 
 def test_libraries_are_part_of_what_a_training_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = fingerprint.installed
+    installed = software.installed
     before = training_code_version.__wrapped__()
     assert training_code_version.__wrapped__() == before
     for library in ("torch", "transformers", "trl", "peft"):
         with monkeypatch.context() as other:
-            other.setattr(fingerprint, "installed", lambda name, new=library: "0" if name == new else installed(name))
+            other.setattr(software, "installed", lambda name, new=library: "0" if name == new else installed(name))
             assert training_code_version.__wrapped__() != before
 
 
