@@ -35,7 +35,7 @@ from agro_data.faults import NO_SPACE, is_passing
 DISK_FULL = NO_SPACE | {errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
 # starts a pool, and a fork of the caller itself would inherit its threads and locks.
-PRELOADED = ["agro_data.stages.shards"]
+PRELOADED = ["agro_data.stages.generating"]
 PACKAGE = Path(__file__).parent
 SELDOM = 100_000  # objects made before a worker looks for garbage among them: ten megabytes
 

@@ -27,12 +27,12 @@ from agro_data.locking import exclusive
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.software import code_version
-from agro_data.stages import finish, reuse, saying, shards, tally
-from agro_data.stages.asking import all_unanswered, followed
+from agro_data.stages import finish, generating, reuse, saying, tally
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.embedding import run_embeddings
 from agro_data.stages.inputs import check_inputs, check_writer
+from agro_data.stages.model import all_unanswered, followed
 from agro_data.stages.running import StageCounts
 from agro_data.stages.surrogates import surrogates
 from agro_data.work import Work
@@ -78,9 +78,9 @@ ELSEWHERE = "say another place with --out (in Dagster `datasets` of the resource
 LOCK = ".lock"  # of a work folder
 
 STAGES: dict[str, Stage] = {
-    "profiles": shards.run_profiles,
-    "candidates": shards.run_candidates,
-    "verified": shards.run_verified,
+    "profiles": generating.run_profiles,
+    "candidates": generating.run_candidates,
+    "verified": generating.run_verified,
     "questions": saying.run_questions,
     "distinct": saying.run_distinct,
     "certified": run_certified,

@@ -29,9 +29,9 @@ from agro_data.publish.retention import VersionFate
 from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
 from agro_data.stages import vectors
-from agro_data.stages.asking import spent_in
 from agro_data.stages.context import Context
 from agro_data.stages.finish import SELECTION, WRITING
+from agro_data.stages.model import spent_in
 from agro_data.stages.shares import usable
 
 SHOWN = {

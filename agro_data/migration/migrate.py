@@ -21,8 +21,8 @@ from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.migration.values import Values
 from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
 from agro_data.sql.facts import sql_facts
-from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
+from agro_data.stages.shard.certified import stored_columns
 from agro_data.verify.certificates.budget import budget_of
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import Certificate

@@ -19,7 +19,7 @@ from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rejection, rows
 from agro_data.software import code_version
-from agro_data.stages.certified import mutant_row
+from agro_data.stages.shard.certified import mutant_row
 
 SCHEME = 1
 STAGE = "migration"  # of the rows that are broken, in `rejected/`

@@ -35,8 +35,8 @@ from agro_data.publish.version import MUTANTS, Beside, Instances, NotWritten, wr
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rejection, rows
 from agro_data.software import code_version
 from agro_data.sql.facts import sql_facts
-from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.newcomers import Homes, Refusal, refusals
+from agro_data.stages.shard.certified import mutant_row, stored_columns
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS, Certificate
 from agro_data.verify.execution import execute, failure

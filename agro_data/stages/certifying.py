@@ -16,10 +16,10 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.hashing import seed_of
 from agro_data.progress import Reporter
 from agro_data.records import CERTIFIED, DISTINCT
-from agro_data.stages import running, saying, shards, shares, tally
-from agro_data.stages.certified import certified, uncertified
+from agro_data.stages import generating, running, saying, shares, tally
 from agro_data.stages.context import Context
 from agro_data.stages.running import StageCounts
+from agro_data.stages.shard.certified import certified, uncertified
 from agro_data.stages.task import Task
 from agro_data.verify.certificates.budget import budget_of
 from agro_data.verify.certificates.certifier import Certifier
@@ -50,7 +50,7 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> StageCo
         )
         if number == ROUNDS - 1 or not context.config.certify:
             break
-        more = shards.planned(context, f"certified.{number:02d}", _top_up)
+        more = generating.planned(context, f"certified.{number:02d}", _top_up)
         if not more:
             break
         problems += _make_up(more, number + 1, workers, progress)
@@ -154,12 +154,12 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
     """The stages before for further candidates, up to a shard of `distinct` for each database."""
     context = tasks[0].context
     work = context.work
-    problems = shards.make(tasks, workers, progress)
+    problems = generating.make(tasks, workers, progress)
     made = [task for task in tasks if work.finished("candidates", task.shard)]
     waiting = [task for task in made if not work.finished("verified", task.shard)]
     verified = running.run(
-        *(shards.verify, waiting, workers, "verified", "candidates", progress, shards.candidates_in),
-        reads=shards.read_to_verify,
+        *(generating.verify, waiting, workers, "verified", "candidates", progress, generating.candidates_in),
+        reads=generating.read_to_verify,
     )
     made = [task for task in made if work.finished("verified", task.shard)]
     asked = saying.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)
@@ -175,7 +175,7 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
         _sift_further, waiting, workers, "distinct", "databases", progress, reads=_read_to_sift_further
     )
     problems += running.failures(outcomes)
-    shards.recount(context)
+    generating.recount(context)
     return problems
 
 

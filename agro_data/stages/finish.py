@@ -30,11 +30,11 @@ from agro_data.publish.version import Beside, Instances, NotWritten, write_versi
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.software import deciding_versions
 from agro_data.stages import tally, unanswerable, vectors
-from agro_data.stages.asking import all_unanswered, spending
 from agro_data.stages.certifying import UNMADE, instance_file
 from agro_data.stages.context import CATALOG, Context
-from agro_data.stages.questions import in_style
+from agro_data.stages.model import all_unanswered, spending
 from agro_data.stages.running import StageCounts
+from agro_data.stages.shard.questions import in_style
 from agro_data.stages.shares import usable
 from agro_data.stages.yields import yields
 from agro_data.work import Work

@@ -21,8 +21,8 @@ from agro_data.databases.identity import database_identity
 from agro_data.files import atomic_path
 from agro_data.hashing import file_hash, stable_hash
 from agro_data.software import code_version, deciding_versions
-from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
+from agro_data.stages.model import take_over_spending, unanswered
 from agro_data.stages.task import Task
 from agro_data.work import REJECTED_FOLDER, Work
 

@@ -12,10 +12,10 @@ from agro_data import parallel
 from agro_data.progress import Reporter
 from agro_data.records import DISTINCT
 from agro_data.stages import running, shares, tally, yields
-from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
-from agro_data.stages.distinct import distinct, skeleton_cap
-from agro_data.stages.synthesised import said
+from agro_data.stages.model import spending
+from agro_data.stages.shard.distinct import distinct, skeleton_cap
+from agro_data.stages.shard.synthesised import said
 from agro_data.stages.task import Task
 
 

@@ -25,11 +25,11 @@ from agro_data.intent.ambiguous import MOST
 from agro_data.progress import Reporter
 from agro_data.records import UNANSWERED
 from agro_data.sql.facts import sql_facts
-from agro_data.stages import running, shards
+from agro_data.stages import generating, running
 from agro_data.stages.certifying import FOLDER, instance_file
 from agro_data.stages.context import Context
+from agro_data.stages.shard.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
 from agro_data.stages.task import Task
-from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import FILES, LIMITS, room
@@ -83,7 +83,7 @@ def _make(task: Task) -> int:
             database,
             profile,
             sandbox,
-            shards.shuffled(context, database),
+            generating.shuffled(context, database),
             task.count,
             certifier=_certifier(task, rows) if context.config.certify else None,
         )

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.stages import tally
-from agro_data.stages.phrased import WRITTEN
+from agro_data.stages.shard.phrased import WRITTEN
 from agro_data.work import Work
 
 FOLDER = "asked_for"  # below the work folder: requests by arm, by stage and shard

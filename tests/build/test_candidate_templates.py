@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare
-from agro_data.stages.candidates import NEW_TEMPLATES, _varied
-from agro_data.stages.synthesised import made
+from agro_data.stages.shard.candidates import NEW_TEMPLATES, _varied
+from agro_data.stages.shard.synthesised import made
 
 
 def drawn(templates: str) -> list[dict[str, object]]:

@@ -46,7 +46,7 @@ def poisoned(task):
         os.kill(os.getpid(), signal.SIGKILL)
     return sample(task)
 
-poisoned.__module__, poisoned.__qualname__ = "agro_data.stages.shards", "_sample"
+poisoned.__module__, poisoned.__qualname__ = "agro_data.stages.generating", "_sample"
 shards._sample = poisoned
 """
 BUILD = """

@@ -18,9 +18,9 @@ from agro_data.config import STRUCTURAL
 from agro_data.llm.endpoint import EndpointError
 from agro_data.parallel import run_shards
 from agro_data.pipeline import prepare, run_stage
-from agro_data.stages import asking, reuse
-from agro_data.stages.asking import all_unanswered, spent_in
+from agro_data.stages import model, reuse
 from agro_data.stages.context import Context
+from agro_data.stages.model import all_unanswered, spent_in
 from agro_data.work import Work
 from bench.scripted_server import Fault, Faults, ScriptedServer
 
@@ -169,7 +169,7 @@ def test_a_server_that_has_gone_since_the_build_began_says_nothing_of_a_shard(
     def gone(name: str) -> Any:
         raise EndpointError("no answer after 5 tries; is the server running?")
 
-    monkeypatch.setattr(asking, "_opened", gone)
-    (outcome,) = run_shards(lambda _: asking.writer_of(context), ["school.00.000"], 1, lambda _: None)
+    monkeypatch.setattr(model, "_opened", gone)
+    (outcome,) = run_shards(lambda _: model.writer_of(context), ["school.00.000"], 1, lambda _: None)
     assert outcome.lost
     assert "is the server running?" in outcome.error

@@ -20,7 +20,7 @@ from agro_data.profiling.profile import Kind
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialise import fit_schema
 from agro_data.records import CANDIDATE
-from agro_data.stages.synthesised import stored
+from agro_data.stages.shard.synthesised import stored
 from agro_data.synthesis.ideas import Idea
 
 KEY = "ff14d6828c058775b9ea{:012d}"

@@ -22,11 +22,11 @@ from agro_data.intent.tree import Intent
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CANDIDATE, REJECTED, rejection, rows
-from agro_data.stages.asking import store_spending, telling, writer_of
-from agro_data.stages.candidates import GENERATOR, candidate, candidates, facts_columns
 from agro_data.stages.context import Context
-from agro_data.stages.phrased import Writer, phrased
-from agro_data.stages.questions import questions
+from agro_data.stages.model import store_spending, telling, writer_of
+from agro_data.stages.shard.candidates import GENERATOR, candidate, candidates, facts_columns
+from agro_data.stages.shard.phrased import Writer, phrased
+from agro_data.stages.shard.questions import questions
 from agro_data.stages.yields import note
 from agro_data.synthesis.ideas import Idea, ideas_of_log
 from agro_data.synthesis.seeds import Seeds, seeds_of

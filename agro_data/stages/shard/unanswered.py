@@ -23,7 +23,7 @@ from agro_data.intent.withheld import Withheld, withholdings
 from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.concealing import NotThere, conceal
-from agro_data.stages.certified import mutant_row
+from agro_data.stages.shard.certified import mutant_row
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import Certificate
 from agro_data.verify.check import StatementVerdict, verify_statements

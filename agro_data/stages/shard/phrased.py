@@ -27,7 +27,7 @@ from agro_data.progress import Reporter, silent
 from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
 from agro_data.protocol import ENGINES
 from agro_data.records import QUESTION, REJECTED, rows
-from agro_data.stages.questions import in_style, not_said, refused
+from agro_data.stages.shard.questions import in_style, not_said, refused
 from agro_data.synthesis.writing import BUDGET
 
 WRITTEN = "written"  # by a model that saw the SQL: not even a claim

@@ -1,5 +1,4 @@
-"""The first stages that work shard by shard in worker processes: profiles, candidates, verified; `stages.saying`,
-`stages.certifying` and `stages.embedding` have those that follow.
+"""The stages `profiles`, `candidates` and `verified`: what is sampled until enough of it holds.
 
 `verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
 given their share, until the sum suffices or nothing new is found.
@@ -17,12 +16,12 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.progress import Reporter
 from agro_data.stages import shares, tally, yields
-from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
+from agro_data.stages.model import spending
 from agro_data.stages.running import StageCounts, failures, files, lacking, run
-from agro_data.stages.synthesised import made
+from agro_data.stages.shard.synthesised import made
+from agro_data.stages.shard.verified import verified
 from agro_data.stages.task import Task
-from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_or_none
 from agro_data.work import Work
 
