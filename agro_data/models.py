@@ -69,7 +69,7 @@ class FoundModel:
         return self.path / carried if carried.endswith(".gguf") else None
 
 
-def find_model(name: str = DEFAULT_MODEL, *, like: str = DEFAULT_MODEL, network: bool = True) -> FoundModel:
+def find_model(name: str, *, like: str = DEFAULT_MODEL, network: bool = True) -> FoundModel:
     """The folder of the model `name`, a path or a Hub id such as `like`. `network` False never asks the Hub.
 
     Raises `ModelMissing`, which lists where it looked and what to do.
@@ -85,7 +85,7 @@ def find_model(name: str = DEFAULT_MODEL, *, like: str = DEFAULT_MODEL, network:
     return FoundModel(name, _from_hub(name, network), "hub")
 
 
-def check_model_name(name: str, *, like: str = DEFAULT_MODEL) -> FoundModel | None:
+def check_model_name(name: str, *, like: str) -> FoundModel | None:
     """The model in the folder `name`; None where that has the form of a Hub id such as `like`. Asks nobody.
 
     Raises `ModelMissing` for a name that is neither.

@@ -54,7 +54,7 @@ class Work:
         shards = self.shards(stage)
         return [shard for shard in shards if self.path(stage, f"{shard}.parquet").stat().st_mtime_ns >= moment]
 
-    def rejected_files(self, stage: str = "*") -> list[Path]:
+    def rejected_files(self, stage: str) -> list[Path]:
         """Where the shards of a stage, or of any, list what they dropped, sorted."""
         files = sorted(self.root.glob(f"{stage}/{REJECTED_FOLDER}/*.parquet"))
         return [path for path in files if not path.name.startswith(".")]

@@ -123,7 +123,7 @@ def spa_loss(contributions: ArrayLike, rollouts: Sequence[int], rewards: ArrayLi
     return float(np.mean((sums - final) ** 2)) if len(final) else 0.0
 
 
-def spa_step_rewards(contributions: ArrayLike, executed: ArrayLike, *, alpha: float = 1.0, beta: float = 0.5) -> Floats:
+def spa_step_rewards(contributions: ArrayLike, executed: ArrayLike, *, alpha: float, beta: float) -> Floats:
     """SPA-RL (2505.20732): r_t = alpha * c_t + beta * g_t; g_t, the grounding signal, is 1 if the action executed.
 
     The weights are ours: the paper's formula is kept, its scripts deviate from it (METHODS 3). `beta` times the turns
@@ -157,7 +157,7 @@ def pav(values: ArrayLike) -> Floats:
     return np.diff(found)
 
 
-def effective_rewards(policy_values: ArrayLike, prover_advantages: ArrayLike, alpha: float = 3.0) -> Floats:
+def effective_rewards(policy_values: ArrayLike, prover_advantages: ArrayLike, alpha: float) -> Floats:
     """PAV's effective step reward Q^pi + alpha * A^mu, alpha 3 to 5 in RL; (t,), (t,) -> (t,)."""
     own, advantages = np.asarray(policy_values, dtype=np.float64), np.asarray(prover_advantages, dtype=np.float64)
     _same_length("policy values", own, "prover advantages", advantages)

@@ -32,7 +32,7 @@ def agent_solver(
     sandbox: Sandbox,
     cache: Path,
     *,
-    samples: int = 4,
+    samples: int,
     temperature: float = 0.7,
     seed: int = 0,
     refused: Callable[[str], object] = lambda said: None,

@@ -44,7 +44,7 @@ def single(database: Path, size: int, model: str) -> dict[str, Any]:
         }
 
 
-def untouched(database: Path, size: int = 50) -> dict[str, list[str]]:
+def untouched(database: Path) -> dict[str, list[str]]:
     """Files that a build adds to, removes from or changes in the folder of its database; none is right.
 
     `wal`: a copy of `database` with a write-ahead log that another program holds open. `read_only`: a copy in a
@@ -60,11 +60,11 @@ def untouched(database: Path, size: int = 50) -> dict[str, list[str]]:
             writer.execute("CREATE TABLE bench_marker (made_at TEXT)")
             writer.execute("INSERT INTO bench_marker VALUES ('today')")
             writer.commit()
-            found = {"wal": _changes(logged, Path(place) / "out-logged", size)}
+            found = {"wal": _changes(logged, Path(place) / "out-logged", 50)}
         os.chmod(locked / "shop.sqlite", 0o444)
         os.chmod(locked, 0o555)
         try:
-            found["read_only"] = _changes(locked, Path(place) / "out-locked", size)
+            found["read_only"] = _changes(locked, Path(place) / "out-locked", 50)
         finally:
             os.chmod(locked, 0o755)
         return found

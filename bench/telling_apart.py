@@ -144,12 +144,12 @@ def giveaways(left: Sequence[Pair], right: Sequence[Pair], *, limit: int = 25) -
     return {"left": top(order), "right": top(order[::-1])}
 
 
-def distinct_ngrams(pairs: Sequence[Pair], size: int = 4) -> float:
-    """Distinct word `size`-grams over all `size`-grams of the questions, values masked. 0 for none."""
+def distinct_ngrams(pairs: Sequence[Pair]) -> float:
+    """Distinct runs of four words over all such runs of the questions, values masked. 0 for none."""
     grams: Counter[tuple[str, ...]] = Counter()
     for pair in pairs:
         words = masked(pair.question).split()
-        grams.update(zip(*(words[k:] for k in range(size)), strict=False))
+        grams.update(zip(*(words[k:] for k in range(4)), strict=False))
     return len(grams) / max(1, grams.total())
 
 

@@ -195,7 +195,7 @@ def diversity_map(context: Context) -> bytes:
     rows = rows.with_row_index("row").join(
         chosen.select(vectors.KEY), on=vectors.KEY, how="semi", maintain_order="left"
     )
-    rows = rows[sample_indices(rows.height, MAP_POINTS, 0)]
+    rows = rows[sample_indices(rows.height, MAP_POINTS)]
     points = flatten(embeddings.take(rows["row"].to_numpy()).joined().astype(np.float32))
     colour = "db_id" if rows["db_id"].n_unique() > 1 else "hardness"
     title = f"Question and SQL by {'database' if colour == 'db_id' else colour}"
@@ -241,8 +241,8 @@ def _profiled(profile: DatabaseProfile) -> dict[str, Any]:
 def _rows_of(context: Context, stage: str) -> pl.DataFrame:
     """Some rows of some shards: a sample that shows many databases and reads little."""
     shards = context.work.shards(stage)
-    frames = [context.work.read(stage, shards[n]) for n in sample_indices(len(shards), ROWS, 0)]
-    return pl.concat([frame[sample_indices(frame.height, ROWS, 0)] for frame in frames])
+    frames = [context.work.read(stage, shards[n]) for n in sample_indices(len(shards), ROWS)]
+    return pl.concat([frame[sample_indices(frame.height, ROWS)] for frame in frames])
 
 
 def image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
@@ -258,7 +258,7 @@ def _list(lines: Sequence[str], nothing: str) -> dg.MarkdownMetadataValue:
 
 def sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:
     """A few seeded rows, in the order of the frame; a column that says nothing in any of them is left out."""
-    shown = frame.select(columns)[sample_indices(frame.height, most, 0)]
+    shown = frame.select(columns)[sample_indices(frame.height, most)]
     return table(shown.select(name for name in columns if any(shown[name].to_list())).to_dicts())
 
 

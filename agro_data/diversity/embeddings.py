@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,6 @@ from agro_data.diversity.structure import structural_vectors
 from agro_data.models import FoundModel, ModelMissing, fastest_precision, find_model
 
 Vectors = NDArray[np.int8]
-Precision = Literal["auto", "bfloat16", "float32"]
 
 LENGTH = 384.0  # of a quantised unit vector; components beyond 127 / 384 = 0.33 are cut, which is rare
 QUESTION_WEIGHT = 0.5
@@ -103,18 +102,11 @@ def encoder_named(model: str) -> Encoder | None:
     return None if model == STRUCTURAL else load_encoder(model)
 
 
-def load_encoder(
-    name: str = DEFAULT_MODEL,
-    *,
-    precision: Precision = "auto",
-    threads: int = 2,
-    network: bool = True,
-) -> Encoder:
+def load_encoder(name: str = DEFAULT_MODEL, *, threads: int = 2, network: bool = True) -> Encoder:
     """Load the model `name` (a path or a Hub id, see `models.find_model`), to encode on the CPU.
 
-    `auto` precision is bfloat16 where the processor computes in it (three times faster there) and float32
-    elsewhere; name one to have the same vectors on both. It encodes in at most `threads` threads.
-    Raises `ModelMissing` when the model or sentence-transformers is missing.
+    It computes in bfloat16 where the processor does so (three times faster there) and in float32 elsewhere, and in at
+    most `threads` threads. Raises `ModelMissing` when the model or sentence-transformers is missing.
     """
     if not embedding_installed():
         raise ModelMissing(
@@ -131,8 +123,7 @@ def load_encoder(
 
     # Loading takes a tenth of a second, and the build has bars of its own.
     transformers_logging.disable_progress_bar()
-    if precision == "auto":
-        precision = fastest_precision("cpu")
+    precision = fastest_precision("cpu")
     model = SentenceTransformer(
         str(source.path),
         device="cpu",

@@ -148,9 +148,7 @@ def load_predictions(path: Path | str, gold: Path | str | None = None, database:
     return replace(found, notes=(*_western([place]), *found.notes))
 
 
-def predictions_in(
-    rows: Iterable[Mapping[str, Any]], gold: Path | str | None = None, database: str = ""
-) -> LoadedPredictions:
+def predictions_in(rows: Iterable[Mapping[str, Any]], gold: Path | str | None, database: str) -> LoadedPredictions:
     """Predictions of rows that a program holds, as `load_predictions` reads them from a file."""
     items = _held(rows, "predictions", "db_id, gold and pred")
     return _predictions(Path("predictions"), items, gold, database)

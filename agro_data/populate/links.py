@@ -89,7 +89,7 @@ def redraw(
     drawn: Sequence[int | None],
     others: Sequence[tuple[Cell, ...]],
     rng: Rng,
-    allowed: Allowed | None = None,
+    allowed: Allowed | None,
 ) -> list[int | None]:
     """`drawn` with parents replaced where (rest of the key, parent) repeats, as far as free pairs are found.
 

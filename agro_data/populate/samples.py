@@ -17,23 +17,24 @@ from agro_data.populate.domain import Domain, domain_names, load_domain
 from agro_data.populate.writer import write_duckdb, write_sqlite
 
 RECEIPT = ".samples.json"
+SEED = 7
 
 
-def build_samples(folder: Path, seed: int = 7) -> list[Path]:
+def build_samples(folder: Path) -> list[Path]:
     """Write every domain into `folder` as `<db_id>.sqlite` or `.duckdb` with `<db_id>.semantics.yml` beside it.
 
-    A database that is there and was made from the same definitions, seed and code is kept. Returns the database files,
+    A database that is there and was made from the same definitions and code is kept. Returns the database files,
     sorted by name.
     """
-    return [build_sample(name, folder, seed)[0] for name in domain_names()]
+    return [build_sample(name, folder)[0] for name in domain_names()]
 
 
-def build_sample(name: str, folder: Path, seed: int = 7) -> tuple[Path, bool]:
+def build_sample(name: str, folder: Path) -> tuple[Path, bool]:
     """One sample database: its path, and whether it was written now (False: the one there was right)."""
-    return build_domain(load_domain(name), folder, seed)
+    return build_domain(load_domain(name), folder, SEED)
 
 
-def build_domain(domain: Domain, folder: Path, seed: int = 7) -> tuple[Path, bool]:
+def build_domain(domain: Domain, folder: Path, seed: int) -> tuple[Path, bool]:
     """The database of any domain, as `build_sample` makes those that are shipped."""
     name = domain.name
     path = folder / f"{name}.{domain.engine}"

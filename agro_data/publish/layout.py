@@ -17,11 +17,11 @@ WORDS = 512  # hashed vocabulary; collisions only blur the picture
 Points = NDArray[np.float32]
 
 
-def sample_indices(count: int, limit: int, seed: int) -> list[int]:
+def sample_indices(count: int, limit: int) -> list[int]:
     """At most `limit` of `range(count)`, ascending; the same for the same arguments."""
     if count <= limit:
         return list(range(count))
-    return sorted(random.Random(f"layout/{seed}").sample(range(count), limit))
+    return sorted(random.Random("layout/0").sample(range(count), limit))
 
 
 def flatten(vectors: Points) -> Points:

@@ -81,7 +81,7 @@ def diversity_map(points: Points, labels: Sequence[str], *, title: str = "Divers
     """
     if len(points) != len(labels):
         raise ValueError(f"diversity map: {len(points)} points but {len(labels)} labels")
-    chosen = sample_indices(len(points), MAP_POINTS, seed=0)
+    chosen = sample_indices(len(points), MAP_POINTS)
     kept = [labels[i] for i in chosen]
     tally = {label: kept.count(label) for label in sorted(set(kept))}
     named = sorted(tally, key=lambda label: (-tally[label], label))[: len(COLOURS)]

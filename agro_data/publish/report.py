@@ -147,7 +147,7 @@ def _rows(before: Version, difference: Difference, examples: pl.DataFrame) -> di
 
 
 def _map(examples: pl.DataFrame, points: Points | None) -> dict[str, Any]:
-    chosen = sample_indices(examples.height, MAP_POINTS, 0)
+    chosen = sample_indices(examples.height, MAP_POINTS)
     shown = word_map(examples["question"].gather(chosen).to_list()) if points is None else points[chosen]
     return {
         "rows": chosen,

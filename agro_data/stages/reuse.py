@@ -42,7 +42,7 @@ def no_files(work: Work, shard: str) -> Sequence[str]:
     return ()
 
 
-def take_over(stage: str, tasks: Sequence[Task], reads: Reads, beside: Beside = no_files) -> tuple[list[Task], ...]:
+def take_over(stage: str, tasks: Sequence[Task], reads: Reads, beside: Beside) -> tuple[list[Task], ...]:
     """Link the shards of those tasks that another build has finished: the tasks that are done, and the others."""
     done: list[Task] = []
     waiting: list[Task] = []

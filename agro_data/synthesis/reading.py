@@ -81,9 +81,7 @@ def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
     return intent_of(query, frame, atlas, seed, reader.rendering)
 
 
-def intent_of(
-    query: Query | SetOperation, frame: Frame, atlas: Atlas, seed: int, rendering: str | None = None
-) -> Intent:
+def intent_of(query: Query | SetOperation, frame: Frame, atlas: Atlas, seed: int, rendering: str | None) -> Intent:
     """The intent of a tree that a frame fits, in the rendering asked for where that applies, else in one of its own."""
     options = renderings(query, atlas.profile)
     own = seed_of(seed, repr(query)) % 2**48

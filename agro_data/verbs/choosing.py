@@ -41,7 +41,7 @@ def chosen_version(said: str | None, root: Path, name: str | None = None) -> Ver
     raise ConfigError(f"{root}: no version {said}; `agro versions {root}` lists them")
 
 
-def version_with(example_id: str, root: Path, name: str | None = None) -> Version:
+def version_with(example_id: str, root: Path, name: str | None) -> Version:
     """The newest version below `root`, or of corpus `name`, that has an example whose id begins so; the newest of all
     where none has. Raises `ConfigError` when there is no corpus.
     """

@@ -64,9 +64,7 @@ def open_agent(
     return _of_run(found, model, engine, limits, batch)
 
 
-def agent_of(
-    model: LanguageModel, prompt_format: PromptFormat, limits: Limits, engine: Engine, batch: int = BATCH
-) -> Agent:
+def agent_of(model: LanguageModel, prompt_format: PromptFormat, limits: Limits, engine: Engine, batch: int) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
     own = replace(prompt_format, count_tokens=_counter(model.tokenizer), turns=limits.turns)
     network: Any = model.network

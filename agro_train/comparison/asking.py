@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
-from agro_data.progress import Reporter, silent
+from agro_data.progress import Reporter
 from agro_train.agents.opening import PROMPT_FORMAT, Found, open_agent
 from agro_train.comparison.scoring import Scored, Suite, scored_by
 from agro_train.decoding import GREEDY, LIMITS, Decoding
@@ -43,7 +43,7 @@ class How:
     workers: int = 1
 
 
-def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter = silent) -> list[Scored]:
+def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter) -> list[Scored]:
     """The scores of a model, here called `name`, on each set of questions.
 
     Nothing holds the model when this returns: several are asked one after the other in the memory of one. Raises like

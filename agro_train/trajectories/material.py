@@ -142,9 +142,9 @@ def make_material(
     sources: Sequence[Questions],
     tokenizer: Any,
     sandbox: Sandbox,
-    teacher: Teacher | None = None,
-    report: Report = lambda line: None,
-    max_length: int | None = None,
+    teacher: Teacher | None,
+    report: Report,
+    max_length: int | None,
 ) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
     """Trajectories made for real, those that were dropped, and the choice from the first to learn from.
 

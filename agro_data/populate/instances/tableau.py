@@ -216,7 +216,7 @@ class Tableau(Unknowns):
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
-    def impose(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int = 0) -> None:
+    def impose(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int) -> None:
         """Make `node` true or false of the frame's rows, except for what is to be missed."""
         if isinstance(node, exp.Paren):
             self.impose(node.this, wanted, frame, missed, depth)

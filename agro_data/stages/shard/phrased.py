@@ -23,7 +23,7 @@ from agro_data.phrasing.faults import meaning_of
 from agro_data.phrasing.writing import Dropped, Embed, phrase
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
-from agro_data.progress import Reporter, silent
+from agro_data.progress import Reporter
 from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
 from agro_data.protocol import ENGINES
 from agro_data.records import QUESTION, REJECTED, rows
@@ -63,7 +63,7 @@ class Writer:
 
 
 def phrased(
-    verified: pl.DataFrame, profile: DatabaseProfile, seed: int, writer: Writer, progress: Reporter = silent
+    verified: pl.DataFrame, profile: DatabaseProfile, seed: int, writer: Writer, progress: Reporter
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """QUESTION rows of one shard, one style each, and what was dropped: replies, and rows that nobody could say."""
     said: list[Row] = []
