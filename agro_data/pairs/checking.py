@@ -16,7 +16,9 @@ from agro_data.pairs.joins import check_joins
 from agro_data.pairs.literal_forms import check_literal_forms
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.nulls import check_nulls
+from agro_data.pairs.outer_joins import check_outer_joins
 from agro_data.pairs.reading import check_reading
+from agro_data.pairs.repeats import check_repeats
 from agro_data.pairs.sizes import check_sizes
 from agro_data.pairs.texts_against_numbers import check_texts_against_numbers
 from agro_data.pairs.wording import check_wording
@@ -91,5 +93,10 @@ def _check_together(
                 if KINDS[one.kind].severity == "error":
                     yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
 
-    told = tuple(causes((*found[pair.sql], *further(pair), *wording(pair))) for pair in pairs)
+    repeats = check_repeats(database, pairs, names, profile, sandbox)
+    outer = check_outer_joins(database, pairs, names, profile, sandbox)
+    told = tuple(
+        causes((*found[pair.sql], *further(pair), *wording(pair), *again, *undone))
+        for pair, again, undone in zip(pairs, repeats, outer, strict=True)
+    )
     return Found(told, results, names)

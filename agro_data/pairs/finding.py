@@ -147,6 +147,27 @@ _KINDS = (
     Kind(
         "join_without_key", "warning", False, "A join over columns that are no key", "look whether they hold the same"
     ),
+    Kind(
+        "counted_again",
+        "warning",
+        False,
+        "What is counted or averaged stands in several rows",
+        "count each once (COUNT(DISTINCT key), or a subquery with IN), or ask for the rows",
+    ),
+    Kind(
+        "left_join_undone",
+        "warning",
+        False,
+        "A condition drops the rows that LEFT JOIN keeps",
+        "move the condition to ON; write JOIN if those rows are not meant",
+    ),
+    Kind(
+        "none_counted",
+        "warning",
+        True,
+        "A row that LEFT JOIN finds no match for counts as one",
+        "count a column of the joined table",
+    ),
     Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
     Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
     Kind("useless_predicate", "note", True, "A condition that never changes the answer", "take it out"),

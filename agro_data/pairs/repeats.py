@@ -1,0 +1,256 @@
+"""What a question counts or averages, and a join repeats: a student with two allergies is two rows of students and
+allergies, and one of "how many students".
+
+Only where the question says the noun of a table right where it says what is computed. Each finding is demonstrated:
+with each row of that table once, the statement gives another answer, and not for the rows alone that have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.databases.quoting import folded
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect
+from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import rewritten
+from agro_data.pairs.places import Place, place_of
+from agro_data.pairs.sizes import same_answer
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.same_key import Keys
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.identifiers import identifier
+from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.said import plain
+from agro_data.verify.difference import first_difference
+from agro_data.verify.execution import execute
+
+_BEFORE = r"(?: (?:of|the|all|any|different|distinct|unique|other|those|these|total))*(?: (?!of\b|and\b|or\b)\w+)?"
+_COUNTED = rf"\b(?:how many|(?:number|count) of){_BEFORE} (?:%s)\b"
+_COMPUTED = r"(?: (?!(?:of|for|and|or|over|per|across)\b)\w+){0,4} (?:of|for)"
+_MEAN = rf"\b(?:average|mean|avg){_COMPUTED}{_BEFORE} (?:%s)\b(?! (?:for|of|per|in each)\b)"
+_SUM = rf"\b(?:total|sum){_COMPUTED}{_BEFORE} (?:%s)\b(?= (?:who|that|which|whose|with|having|where)\b)"
+_AROUND = frozenset({"expressions", "group", "having", "order", "limit", "offset"})  # what rows are made into
+
+
+@dataclass(frozen=True)
+class _Once:
+    """What may be said of a statement, and the statement with each thing `once`. `repeated`: without the rows that have
+    no such thing, which may not be all that makes the difference; "" where each row has one.
+    """
+
+    says: str
+    once: str
+    repeated: str = ""
+
+
+def check_repeats(
+    database: Database,
+    pairs: Sequence[Pair],
+    names: Mapping[str, Resolution],
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+) -> list[list[Finding]]:
+    """Findings of each pair, in order."""
+    offered = {
+        number: list(_offers(plain(pair.question), names[pair.sql], profile, database.dialect))
+        for number, pair in enumerate(pairs)
+        if pair.sql in names and pair.question.strip()
+    }
+    asked = [
+        (database, text)
+        for number, some in offered.items()
+        for one in some
+        for text in (pairs[number].sql, one.once, one.repeated or pairs[number].sql)
+    ]
+    results = iter(execute(asked, sandbox, "rows"))
+    findings: list[list[Finding]] = [[] for _ in pairs]
+    for number, some in offered.items():
+        ordered = names[pairs[number].sql].ordered
+        for one in some:
+            as_it_is, once, repeated = (next(results) for _ in range(3))
+            if not (as_it_is.ok and once.ok and repeated.ok):
+                continue
+            if not any(same_answer(once.rows, other.rows, ordered) for other in (as_it_is, repeated)):
+                parts = first_difference(once.rows, as_it_is.rows, ordered=ordered)
+                findings[number].append(Finding("counted_again", one.says, f"{one.once}: {parts}"))
+    return findings
+
+
+def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Once]:
+    for scope in found.scopes:
+        calls = [
+            node
+            for node in scope.select.find_all(exp.AggFunc)
+            if node.find_ancestor(exp.Select) is scope.select and is_aggregate(node)
+        ]
+        if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
+            continue
+        if all(isinstance(node, exp.Count) for node in calls):
+            yield from _counted(question, calls, scope, found, profile, dialect)
+        elif scope.select is found.tree:
+            yield from _computed(question, calls, scope, found, profile, dialect)
+
+
+# --- counted -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A column by which the rows of a table are known in a SELECT: their key, or what refers to it."""
+
+    source: Source
+    column: str
+
+    @property
+    def node(self) -> exp.Column:
+        return exp.column(identifier(self.column), table=identifier(self.source.node.alias_or_name))
+
+    @property
+    def place(self) -> Place:
+        return self.source.table, self.column
+
+
+def _counted(
+    question: str,
+    calls: Sequence[exp.Expr],
+    scope: Scope,
+    found: Resolution,
+    profile: DatabaseProfile,
+    dialect: Dialect,
+) -> Iterator[_Once]:
+    """COUNT of rows, or of a column, in the only way that a SELECT has it."""
+    if len({sql_text(call, dialect) for call in calls}) > 1 or not isinstance(calls[0].this, (exp.Star, exp.Column)):
+        return
+    said = {
+        table: key
+        for table, key in _keys(scope, profile).items()
+        if re.search(_COUNTED % _nouns(table, profile), question)
+    }
+    if len(said) != 1:
+        return
+    ((table, key),) = said.items()
+    if key is None or _groups_by(key, scope, found, Keys.of(profile)):
+        return
+    noun = profile.table(table).plural
+    where = ".".join(key.place)
+    says = f"The question asks how many {noun}, the SQL counts rows, several of which have the same {where}:"
+    once = [(call, exp.Count(this=exp.Distinct(expressions=[key.node]))) for call in calls]
+    repeated = [(call, exp.Count(this=key.node)) for call in calls]
+    yield _Once(
+        f"{says} with each counted once the answer is another.",
+        rewritten(found, once, dialect),
+        rewritten(found, repeated, dialect),
+    )
+
+
+def _keys(scope: Scope, profile: DatabaseProfile) -> dict[str, _Key | None]:
+    """The tables whose rows a SELECT may count, each with its key there; None where there are several."""
+    keys: dict[str, _Key | None] = {}
+    for source in scope.sources:
+        if source.table:
+            key = profile.table(source.table).primary_key
+            whole = _Key(source, key[0]) if len(key) == 1 and source.table not in keys else None
+            keys[source.table] = whole
+    own = set(keys)
+    for source in scope.sources:
+        for link in profile.foreign_keys:
+            if link.table == source.table and link.ref_table not in own and len(link.columns) == 1:
+                keys[link.ref_table] = None if link.ref_table in keys else _Key(source, link.columns[0])
+    return keys
+
+
+def _groups_by(key: _Key, scope: Scope, found: Resolution, keys: Keys) -> bool:
+    """Whether the rows of a group have one key."""
+    group = scope.select.args.get("group")
+    terms = [found.meaning(term, scope.select) for term in group.expressions] if group is not None else []
+    places = [place for term in terms if (place := place_of(found.binding(term))) is not None]
+    return any(keys.same(_lower(place), _lower(key.place)) for place in places)
+
+
+def _lower(place: Place) -> Place:
+    return folded(place[0]), folded(place[1])
+
+
+def _nouns(table: str, profile: DatabaseProfile) -> str:
+    """What a question calls several rows of a table, as alternatives of a pattern."""
+    called = profile.table(table)
+    return "|".join(re.escape(plain(noun)) for noun in (called.plural, *called.synonyms) if plain(noun)) or r"\Z.\A"
+
+
+# --- summed and averaged -----------------------------------------------------------------------------------------
+
+
+def _computed(
+    question: str,
+    calls: Sequence[exp.Expr],
+    scope: Scope,
+    found: Resolution,
+    profile: DatabaseProfile,
+    dialect: Dialect,
+) -> Iterator[_Once]:
+    """SUM or AVG of a table's columns, where a SELECT joins the table with others."""
+    bound = [found.binding(column) for call in calls for column in call.find_all(exp.Column)]
+    sources = {id(one.source): one.source for one in bound if one is not None and one.source is not None}
+    plain_calls = all(isinstance(call, (exp.Sum, exp.Avg)) and call.find(exp.Distinct) is None for call in calls)
+    if not plain_calls or len(sources) != 1 or len(scope.sources) < 2:
+        return
+    (source,) = sources.values()
+    key = _keys(scope, profile).get(source.table)
+    pattern = _MEAN if all(isinstance(call, exp.Avg) for call in calls) else _SUM
+    if key is None or key.source is not source:
+        return
+    if re.search(pattern % _nouns(source.table, profile), question):
+        noun = profile.table(source.table).plural
+        says = (
+            f"The question asks for a figure of {noun}, the join has several rows with the same {'.'.join(key.place)}: "
+            "with each taken once the answer is another."
+        )
+        once = _each_once(key, scope, found, dialect)
+        if once:
+            yield _Once(says, once)
+
+
+def _each_once(key: _Key, scope: Scope, found: Resolution, dialect: Dialect) -> str:
+    """The statement over the different rows of its FROM, of which only the key and the columns that it names elsewhere
+    are looked at; "" where another query stands in it.
+    """
+    select = scope.select
+    if select.args.get("distinct") is not None or any(item.is_star for item in select.expressions):
+        return ""
+    taken: dict[str, exp.Expr] = {}
+    outer, inner = exp.Select(), exp.Select()
+    for name, part in select.args.items():
+        if name in _AROUND:
+            if any(one.find(exp.Query) is not None for one in _listed(part)):
+                return ""
+            new = [_named(one, found, taken) for one in _listed(part)]
+            outer.set(name, new if isinstance(part, list) else new[0] if new else None)
+        elif part:
+            inner.set(name, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    columns = [exp.alias_(node.copy(), name) for name, node in taken.items()]
+    inner.set("expressions", [exp.alias_(key.node, "each"), *columns])
+    rows = exp.Subquery(this=inner.distinct(), alias=exp.TableAlias(this=exp.to_identifier("once")))
+    return sql_text(outer.from_(rows), dialect)
+
+
+def _listed(part: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return part if isinstance(part, list) else [] if part is None else [part]
+
+
+def _named(part: exp.Expr, found: Resolution, taken: dict[str, exp.Expr]) -> exp.Expr:
+    """A part of a statement with names of its own for columns, which are noted."""
+    holder = exp.Paren(this=part.copy())
+    for old, new in zip(list(part.find_all(exp.Column)), list(holder.find_all(exp.Column)), strict=True):
+        binding = found.binding(old)
+        if binding is not None and binding.kind == "column":
+            name = next((name for name, node in taken.items() if node == old), f"c{len(taken)}")
+            taken[name] = old
+            new.replace(exp.column(name))
+    return holder.this

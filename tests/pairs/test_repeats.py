@@ -1,0 +1,109 @@
+"""What a question counts or averages, and a join repeats."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from agro_data.pairs.verify import Verified, verify_pairs
+
+SCHEMA = """
+CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, grant_size INTEGER, city_id INTEGER REFERENCES
+  city (id));
+CREATE TABLE allergy (id INTEGER PRIMARY KEY, student_id INTEGER REFERENCES student (id), kind TEXT, year INTEGER);
+CREATE TABLE prize (id INTEGER PRIMARY KEY, student_id INTEGER REFERENCES student (id), given_by INTEGER REFERENCES
+  student (id));
+INSERT INTO city VALUES (1, 'Oslo'), (2, 'Rome');
+INSERT INTO student VALUES (1, 'Ann', 20, 100, 1), (2, 'Bo', 30, 50, 1), (3, 'Cy', 45, 100, 2), (4, 'Di', 21, 10, 2);
+INSERT INTO allergy VALUES (1, 1, 'milk', 2001), (2, 1, 'nuts', 2002), (3, 2, 'milk', 2002), (4, 3, 'milk', 2003),
+  (5, 3, 'milk', 2004), (6, NULL, 'nuts', 2004);
+INSERT INTO prize VALUES (1, 1, 2), (2, 1, 2), (3, 2, 1);
+"""
+JOIN = "FROM student AS s JOIN allergy AS a ON a.student_id = s.id"
+# question, SQL, and with each once
+REPEATED = [
+    ("How many students have an allergy?", f"SELECT COUNT(*) {JOIN}", f"SELECT COUNT(DISTINCT s.id) {JOIN}"),
+    ("What is the number of young students with an allergy?", f"SELECT COUNT(s.name) {JOIN} WHERE s.age < 42",
+     f"SELECT COUNT(DISTINCT s.id) {JOIN} WHERE s.age < 42"),
+    ("How many of the students have been allergic to milk?", "SELECT COUNT(*) FROM allergy WHERE kind = 'milk'",
+     "SELECT COUNT(DISTINCT allergy.student_id) FROM allergy WHERE kind = 'milk'"),
+    ("For each kind of allergy, how many students have it?", "SELECT kind, COUNT(*) FROM allergy GROUP BY kind",
+     "SELECT kind, COUNT(DISTINCT allergy.student_id) FROM allergy GROUP BY kind"),
+    ("In which cities are more than two students allergic?",
+     f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(*) > 2", ""),  # not said
+    ("Which cities have a number of students with allergies above 2?",
+     f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(*) > 2",
+     f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(DISTINCT s.id) > 2"),
+    ("What is the average age of students who have allergies?", f"SELECT AVG(s.age) {JOIN}",
+     f"SELECT AVG(c0) FROM (SELECT DISTINCT s.id AS each, s.age AS c0 {JOIN}) AS once"),
+    ("In each city, what is the average age of all students with allergies?",
+     f"SELECT s.city_id, AVG(s.age) {JOIN} GROUP BY s.city_id",
+     "SELECT c0, AVG(c1) FROM (SELECT DISTINCT s.id AS each, s.city_id AS c0, s.age AS c1 "
+     f"{JOIN}) AS once GROUP BY c0"),
+    ("What is the average age of students from Rome who have allergies?",
+     f"SELECT AVG(s.age) {JOIN} WHERE s.city_id = 2", ""),  # the same on this data
+    ("What is the total grant of students who have allergies, by kind?",
+     f"SELECT a.kind, SUM(s.grant_size) {JOIN} WHERE a.year > 2000 GROUP BY a.kind HAVING SUM(s.grant_size) > 10",
+     "SELECT c0, SUM(c1) FROM (SELECT DISTINCT s.id AS each, a.kind AS c0, s.grant_size AS c1 "
+     f"{JOIN} WHERE a.year > 2000) AS once GROUP BY c0 HAVING SUM(c1) > 10"),
+]  # fmt: skip
+ONCE = [
+    ("How many students have an allergy?", f"SELECT COUNT(DISTINCT s.id) {JOIN}"),
+    ("How many allergies do students have?", f"SELECT COUNT(*) {JOIN}"),
+    ("How many allergies has each student?", f"SELECT s.name, COUNT(*) {JOIN} GROUP BY s.id, s.name"),
+    ("How many students are there?", "SELECT COUNT(*) FROM student"),
+    ("How many students come from Oslo?",
+     "SELECT COUNT(*) FROM student AS s JOIN city AS c ON s.city_id = c.id WHERE c.name = 'Oslo'"),
+    ("How many students have an allergy to nuts?", "SELECT COUNT(*) FROM allergy WHERE kind = 'nuts'"),  # one is NULL
+    ("How many students have won?", "SELECT COUNT(*) FROM prize"),  # won, or given?
+    ("How many students and how many allergies are there?", f"SELECT COUNT(DISTINCT s.id), COUNT(*) {JOIN}"),
+    ("How many students have more than the usual number of allergies?",
+     f"SELECT COUNT(*) FROM (SELECT s.id {JOIN} GROUP BY s.id HAVING COUNT(*) > 1) AS t"),
+    ("What is the average age over all allergies of students?", f"SELECT AVG(s.age) {JOIN}"),
+    ("What is the average age of students for the allergies?", f"SELECT AVG(s.age) {JOIN}"),
+    ("What is the total grant of students?", f"SELECT SUM(s.grant_size) {JOIN}"),  # as it may be of products sold
+    ("What is the average age of students who have allergies?", f"SELECT AVG(s.age), COUNT(*) {JOIN}"),
+    ("How many students are there in each row?", f"SELECT COUNT(*) OVER () {JOIN}"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def verified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Verified:
+    folder = tmp_path_factory.mktemp("school")
+    if request.param == "sqlite":
+        with closing(sqlite3.connect(folder / "school.sqlite")) as connection:
+            connection.executescript(SCHEMA)
+    else:
+        with duckdb.connect(folder / "school.duckdb") as database:
+            database.execute(SCHEMA)
+    asked = [*((question, sql) for question, sql, _ in REPEATED), *ONCE]
+    rows = [{"db_id": "school", "question": question, "query": sql} for question, sql in asked]
+    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    return verify_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+
+
+@pytest.mark.parametrize("number", range(len(REPEATED)), ids=[sql for _, sql, _ in REPEATED])
+def test_what_a_join_repeats_is_told_with_the_answer_that_has_it_once(verified: Verified, number: int) -> None:
+    once = REPEATED[number][2]
+    told = [one.witness for one in verified.checked[number].findings if one.kind == "counted_again"]
+    assert [one.partition(": ")[0] for one in told] == ([once] if once else [])
+
+
+@pytest.mark.parametrize("number", range(len(ONCE)), ids=[f"{question} {sql}" for question, sql in ONCE])
+def test_rows_that_are_asked_for_or_stand_once_are_not(verified: Verified, number: int) -> None:
+    found = verified.checked[len(REPEATED) + number].findings
+    assert "counted_again" not in {one.kind for one in found}
+
+
+def test_it_asks_for_a_look(verified: Verified) -> None:
+    assert not verified.checked[0].grave
+    says = next(one.says for one in verified.checked[0].findings if one.kind == "counted_again")
+    assert says == (
+        "The question asks how many students, the SQL counts rows, several of which have the same student.id: "
+        "with each counted once the answer is another."
+    )
