@@ -9,6 +9,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.culprits import by_halves
+from agro_data.pairs.distinct import check_distinct
 from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
@@ -24,6 +25,8 @@ from agro_data.pairs.texts_against_numbers import check_texts_against_numbers
 from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
+
+_OF_BOTH = (check_repeats, check_outer_joins, check_distinct)  # what a question asks for, against what the data give
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,9 @@ def _check_together(
                 if KINDS[one.kind].severity == "error":
                     yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
 
-    repeats = check_repeats(database, pairs, names, profile, sandbox)
-    outer = check_outer_joins(database, pairs, names, profile, sandbox)
+    shown = [check(database, pairs, names, profile, sandbox) for check in _OF_BOTH]
     told = tuple(
-        causes((*found[pair.sql], *further(pair), *wording(pair), *again, *undone))
-        for pair, again, undone in zip(pairs, repeats, outer, strict=True)
+        causes((*found[pair.sql], *further(pair), *wording(pair), *(one for some in shown for one in some[number])))
+        for number, pair in enumerate(pairs)
     )
     return Found(told, results, names)

@@ -207,6 +207,13 @@ _KINDS = (
     Kind("value_as_code", "note", False, "A quoted value is another in the SQL", "say the code in the evidence"),
     Kind("value_not_asked", "note", False, "A value of the SQL is not in the question", "say it, or give evidence"),
     Kind("limit_not_asked", "warning", True, "LIMIT keeps a number that nobody asked for", "say it in the question"),
+    Kind(
+        "distinct_missing",
+        "warning",
+        True,
+        "Different values are asked for, and some come out or are counted several times",
+        "add DISTINCT, or reword",
+    ),
     Kind("order_reversed", "warning", True, "Sorted the other way than asked", "turn ASC and DESC"),
     Kind("extreme_reversed", "warning", True, "The other end than asked", "turn ASC and DESC, or MIN and MAX"),
     Kind("average_missing", "warning", True, "An average is asked for and not computed", "use AVG, or reword"),
@@ -233,6 +240,7 @@ FOLLOWS = {
     "null_in_list": _NOTHING | _IDLE,
     "text_against_number": _NOTHING | _IDLE,
     "literal_other_form": frozenset({"literal_absent", "zero"}),
+    "distinct_missing": frozenset({"counted_again"}),
 }
 
 

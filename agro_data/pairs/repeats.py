@@ -20,13 +20,13 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import Place, place_of
+from agro_data.pairs.row_keys import RowKey, nouns_of, row_keys
 from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.said import plain
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute
@@ -101,22 +101,6 @@ def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect:
 # --- counted -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Key:
-    """A column by which the rows of a table are known in a SELECT: their key, or what refers to it."""
-
-    source: Source
-    column: str
-
-    @property
-    def node(self) -> exp.Column:
-        return exp.column(identifier(self.column), table=identifier(self.source.node.alias_or_name))
-
-    @property
-    def place(self) -> Place:
-        return self.source.table, self.column
-
-
 def _counted(
     question: str,
     calls: Sequence[exp.Expr],
@@ -130,8 +114,8 @@ def _counted(
         return
     said = {
         table: key
-        for table, key in _keys(scope, profile).items()
-        if re.search(_COUNTED % _nouns(table, profile), question)
+        for table, key in row_keys(scope, profile).items()
+        if re.search(_COUNTED % nouns_of(table, profile), question)
     }
     if len(said) != 1:
         return
@@ -150,23 +134,7 @@ def _counted(
     )
 
 
-def _keys(scope: Scope, profile: DatabaseProfile) -> dict[str, _Key | None]:
-    """The tables whose rows a SELECT may count, each with its key there; None where there are several."""
-    keys: dict[str, _Key | None] = {}
-    for source in scope.sources:
-        if source.table:
-            key = profile.table(source.table).primary_key
-            whole = _Key(source, key[0]) if len(key) == 1 and source.table not in keys else None
-            keys[source.table] = whole
-    own = set(keys)
-    for source in scope.sources:
-        for link in profile.foreign_keys:
-            if link.table == source.table and link.ref_table not in own and len(link.columns) == 1:
-                keys[link.ref_table] = None if link.ref_table in keys else _Key(source, link.columns[0])
-    return keys
-
-
-def _groups_by(key: _Key, scope: Scope, found: Resolution, keys: Keys) -> bool:
+def _groups_by(key: RowKey, scope: Scope, found: Resolution, keys: Keys) -> bool:
     """Whether the rows of a group have one key."""
     group = scope.select.args.get("group")
     terms = [found.meaning(term, scope.select) for term in group.expressions] if group is not None else []
@@ -176,12 +144,6 @@ def _groups_by(key: _Key, scope: Scope, found: Resolution, keys: Keys) -> bool:
 
 def _lower(place: Place) -> Place:
     return folded(place[0]), folded(place[1])
-
-
-def _nouns(table: str, profile: DatabaseProfile) -> str:
-    """What a question calls several rows of a table, as alternatives of a pattern."""
-    called = profile.table(table)
-    return "|".join(re.escape(plain(noun)) for noun in (called.plural, *called.synonyms) if plain(noun)) or r"\Z.\A"
 
 
 # --- summed and averaged -----------------------------------------------------------------------------------------
@@ -202,11 +164,11 @@ def _computed(
     if not plain_calls or len(sources) != 1 or len(scope.sources) < 2:
         return
     (source,) = sources.values()
-    key = _keys(scope, profile).get(source.table)
+    key = row_keys(scope, profile).get(source.table)
     pattern = _MEAN if all(isinstance(call, exp.Avg) for call in calls) else _SUM
     if key is None or key.source is not source:
         return
-    if re.search(pattern % _nouns(source.table, profile), question):
+    if re.search(pattern % nouns_of(source.table, profile), question):
         noun = profile.table(source.table).plural
         says = (
             f"The question asks for a figure of {noun}, the join has several rows with the same {'.'.join(key.place)}: "
@@ -217,7 +179,7 @@ def _computed(
             yield _Once(says, once)
 
 
-def _each_once(key: _Key, scope: Scope, found: Resolution, dialect: Dialect) -> str:
+def _each_once(key: RowKey, scope: Scope, found: Resolution, dialect: Dialect) -> str:
     """The statement over the different rows of its FROM, of which only the key and the columns that it names elsewhere
     are looked at; "" where another query stands in it.
     """

@@ -1,0 +1,85 @@
+"""Different values are asked for, and come out or are counted as often as they stand there."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from agro_data.pairs.audit import Audit, audit_pairs
+
+SCHEMA = """
+CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, home_country TEXT, fame INTEGER);
+CREATE TABLE concert (id INTEGER PRIMARY KEY, singer_id INTEGER NOT NULL REFERENCES singer (id), hall TEXT);
+INSERT INTO singer VALUES (1, 'Ann', 'Chad', 1), (2, 'Bo', 'Chad', 2), (3, 'Bo', 'Togo', 2), (4, 'Di', NULL, 3);
+INSERT INTO concert VALUES (1, 1, 'Old'), (2, 1, 'New'), (3, 2, 'Old'), (4, 3, 'Odeon');
+"""
+# question, SQL, and what it is mended to; None: one repair of several
+MISSING = [
+    ("What are the different countries of singers?", "SELECT home_country FROM singer",
+     "SELECT DISTINCT home_country FROM singer"),
+    ("Show all distinct country names.", "SELECT (home_country) FROM singer WHERE fame < 3",
+     "SELECT DISTINCT (home_country) FROM singer WHERE fame < 3"),
+    ("Where do singers come from? Show the distinct home countries in order.",
+     "SELECT home_country FROM singer ORDER BY home_country", None),
+    ("List the unique places where singers live.", "SELECT home_country FROM singer",
+     "SELECT DISTINCT home_country FROM singer"),
+    ("How many different countries do singers come from?", "SELECT COUNT(home_country) FROM singer",
+     "SELECT COUNT(DISTINCT home_country) FROM singer"),
+    ("For each fame, show the number of distinct names.",
+     "SELECT fame, COUNT(name) FROM singer GROUP BY fame HAVING COUNT(name) > 0",
+     "SELECT fame, COUNT(DISTINCT name) FROM singer GROUP BY fame HAVING COUNT(DISTINCT name) > 0"),
+    ("What are the names and fames of the different singers with a concert?",
+     "SELECT s.name, s.fame FROM singer AS s JOIN concert AS c ON c.singer_id = s.id", None),
+]  # fmt: skip
+SOUND = [
+    ("What are the different countries of singers?", "SELECT DISTINCT home_country FROM singer"),
+    ("What are the different countries of singers?", "SELECT home_country FROM singer GROUP BY home_country"),
+    ("What are the different halls?", "SELECT hall FROM concert WHERE singer_id = 1"),  # each once
+    ("What are the countries of singers?", "SELECT home_country FROM singer"),
+    ("What are the names of the different singers?", "SELECT name FROM singer"),  # two are called the same
+    ("How many different singers are there?", "SELECT COUNT(name) FROM singer"),
+    ("Which singers have different names than Bo?", "SELECT home_country FROM singer WHERE name <> 'Bo' OR fame > 0"),
+    ("Which singers have different names than Ann?", "SELECT name FROM singer WHERE name <> 'Ann'"),
+    ("Show the names of singers with different names and fames.", "SELECT name FROM singer WHERE fame > 0"),
+    ("In which halls do singers from different countries sing?",
+     "SELECT c.hall FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+    ("Show the different countries and how many singers they have.",
+     "SELECT home_country, COUNT(*) FROM singer GROUP BY home_country"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def audit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    folder = tmp_path_factory.mktemp("music")
+    if request.param == "sqlite":
+        with closing(sqlite3.connect(folder / "music.sqlite")) as connection:
+            connection.executescript(SCHEMA)
+    else:
+        with duckdb.connect(folder / "music.duckdb") as database:
+            database.execute(SCHEMA)
+    asked = [*((question, sql) for question, sql, _ in MISSING), *SOUND]
+    rows = [{"db_id": "music", "question": question, "query": sql} for question, sql in asked]
+    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    return audit_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+
+
+@pytest.mark.parametrize("number", range(len(MISSING)), ids=[sql for _, sql, _ in MISSING])
+def test_what_comes_out_several_times_is_told_and_mended(audit: Audit, number: int) -> None:
+    mended = MISSING[number][2]
+    assert "distinct_missing" in {one.kind for one in audit.verified.checked[number].findings}
+    assert (audit.mended[number].sql if number in audit.mended else None) == mended
+
+
+@pytest.mark.parametrize("number", range(len(SOUND)), ids=[f"{question} {sql}" for question, sql in SOUND])
+def test_other_rows_are_not(audit: Audit, number: int) -> None:
+    found = audit.verified.checked[len(MISSING) + number].findings
+    assert "distinct_missing" not in {one.kind for one in found}
+
+
+def test_what_the_question_says_is_said(audit: Audit) -> None:
+    says = [one.says for one in audit.verified.checked[0].findings if one.kind == "distinct_missing"]
+    assert says == ["The question says 'different countries', and the same row comes out several times."]
