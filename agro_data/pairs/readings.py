@@ -15,8 +15,10 @@ from agro_data.pairs.written_dates import date_ways
 from agro_data.profiling.statistics import as_number, markers_among
 
 _SPACES = "'’ \u00a0\u202f"
-_THOUSANDS = re.compile(r"[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?")
-_COMMA = re.compile(rf"[+-]?(0|[1-9]\d*|[1-9]\d{{0,2}}([.{_SPACES}]\d{{3}})+)(,\d+)?")
+_SIGNS = "$€£¥%"  # of currencies, and of a share
+_BEFORE, _AFTER = r"[+-]?(?:[$€£¥] ?)?", "(?: ?[$€£¥%])?"
+_THOUSANDS = re.compile(rf"{_BEFORE}(0|[1-9]\d*|[1-9]\d{{0,2}}(,\d{{3}})+)(\.\d*)?{_AFTER}")
+_COMMA = re.compile(rf"{_BEFORE}(0|[1-9]\d*|[1-9]\d{{0,2}}([.{_SPACES}]\d{{3}})+)(,\d+)?{_AFTER}")
 
 
 class Reading(Protocol):
@@ -48,7 +50,7 @@ class Numbers:
     markers: tuple[str, ...]
     texts: bool  # some number is a text
     whole: bool
-    removed: str = ""  # what stands between thousands
+    removed: str = ""  # what stands between thousands, and signs of currencies
     comma: bool = False  # before the fraction
     sums = True
 
@@ -56,7 +58,8 @@ class Numbers:
         markers = " and ".join(map(repr, self.markers))
         if not self.texts:
             return f"{markers} stands among the numbers of {where}"
-        how = " with a decimal comma" if self.comma else " with thousands separators" if self.removed else ""
+        signs = " with a sign" if set(self.removed) & set(_SIGNS) else ""
+        how = " with a decimal comma" if self.comma else signs or (" with thousands separators" if self.removed else "")
         return f"numbers{how} are kept as text in {where}{f', {markers} among them' if markers else ''}"
 
     def read(self, column: exp.Expr) -> exp.Expr:
@@ -100,7 +103,7 @@ def ways_to_read(values: Sequence[Cell], dialect: Dialect) -> tuple[Reading, ...
     few = len(missing) > MOST_MARKERS or len(texts) < FEWEST_NUMBERS
     if few or len(texts) + len(missing) < len(values):
         return ()
-    separated = (_separated(texts, missing, comma) for comma in (False, True))
+    separated = dict.fromkeys(_separated(texts, missing, comma) for comma in (False, True))
     return tuple(one for one in separated if one is not None) or date_ways(texts, missing, dialect)
 
 
@@ -120,10 +123,11 @@ def _form(comma: bool) -> re.Pattern[str]:
 
 
 def _separated(texts: Sequence[str], markers: tuple[str, ...], comma: bool) -> Numbers | None:
-    """Numbers that are written with a decimal comma, or else with commas between thousands."""
+    """Numbers that are written with a decimal comma, or else with commas between thousands; and what has a sign."""
     if not all(_form(comma).fullmatch(text.strip()) for text in texts):
         return None
-    removed = "".join(c for c in (f".{_SPACES}" if comma else ",") if any(c in text.strip() for text in texts))
+    between = f".{_SPACES}{_SIGNS}" if comma else f", {_SIGNS}"
+    removed = "".join(c for c in between if any(c in text.strip() for text in texts))
     fractions = comma and any("," in text for text in texts)
     bare = [as_number(_bare(text, removed, fractions)) for text in texts]
     whole = all(number is not None and number == int(number) for number in bare) and not fractions

@@ -34,6 +34,7 @@ LOOKED_AT = 5_000  # distinct values of a column
 _COMPARED, _COMPUTED = (exp.GT, exp.GTE, exp.LT, exp.LTE), (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _BY_SIZE = (*_COMPARED, *_COMPUTED)
 _AGGREGATES = (exp.Min, exp.Max, exp.Sum, exp.Avg)
+_NUMERIC = exp.DataType.NUMERIC_TYPES
 Row = tuple[Cell, ...]
 
 
@@ -50,13 +51,22 @@ class _Use:
     computed: bool
     comes_out: bool
 
+    @property
+    def value(self) -> exp.Expr:
+        """What it is as it stands there, without the name of an output."""
+        return self.node if isinstance(self.node, exp.Cast) else self.column
+
     def fits(self, reading: Reading) -> bool:
         """Whether it can be read so here."""
         return (reading.sums or not self.computed) and all(reading.literal(one) is not None for _, one in self.literals)
 
     def read(self, reading: Reading) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-        """The nodes that are read so, with what they are then. What is missing is not the least: it comes last."""
+        """The nodes that are read so, with what they are then. What is missing is not the least: it comes last. A CAST
+        stays one to its own type.
+        """
         read, key = reading.read(self.column), self.node.parent
+        if isinstance(self.node, exp.Cast) and isinstance(read, exp.Cast):
+            read = exp.Cast(this=read.this, to=self.node.to.copy())
         if reading.markers and isinstance(key, exp.Ordered) and not key.args.get("desc"):
             yield key, exp.Ordered(this=read, desc=False, nulls_first=False)
         else:
@@ -98,7 +108,7 @@ def check_sizes(
 def _as_texts(found: Resolution, uses: Sequence[_Use], dialect: Dialect) -> str:
     """The statement ordered by expressions, as it is when they are read: an index may hold equal rows another way."""
     keys = [use for use in uses if isinstance(use.node.parent, exp.Ordered)]
-    return rewritten(found, [(use.node, exp.func("COALESCE", use.column.copy(), exp.Null())) for use in keys], dialect)
+    return rewritten(found, [(use.node, exp.func("COALESCE", use.value.copy(), exp.Null())) for use in keys], dialect)
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,10 @@ def _offers(
         witness = rewritten(found, [*read, *days], dialect)
         said = [reading.held(".".join(place)) for place, reading in readings.items()]
         said += [f"the difference {sql_text(node, dialect)} is one of years" for node, _ in days]
-        says = f"{capital('; '.join(dict.fromkeys(said)))}: read as what they are, they give another answer."
+        cut = (
+            " (CAST reads what comes before the first sign)" if any(isinstance(u.node, exp.Cast) for u in uses) else ""
+        )
+        says = f"{capital('; '.join(dict.fromkeys(said)))}: read as what they are{cut}, they give another answer."
         sure = many == 1 and _is_sure(found, uses, days, readings)
         yield _Offer(Finding("text_as_number", says, witness, witness if sure else ""), tuple(readings.values()))
 
@@ -152,7 +165,7 @@ def _is_sure(
 
 
 def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
-    """Columns that may hold texts: compared by size, computed with, sorted by, or aggregated as numbers."""
+    """Columns that may hold texts: compared by size, computed with, sorted by, aggregated as numbers or cast."""
     for node in found.tree.find_all(*_BY_SIZE, exp.Between, exp.Ordered, *_AGGREGATES):
         if isinstance(node, _AGGREGATES) and not is_aggregate(node):
             continue  # the greater of two
@@ -164,6 +177,11 @@ def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
                 sides = [(side, value_of(side, found)) for side in _against(node, operand)]
                 literals = tuple((side, one) for side, one in sides if isinstance(one, exp.Literal))
                 yield _Use(operand, column, place, literals, computed, isinstance(node, (exp.Min, exp.Max)))
+    for node in found.tree.find_all(exp.Cast) if profile.dialect == "sqlite" else ():  # DuckDB refuses such texts
+        column = column_of(node.this, found)
+        place = place_of(found.binding(column)) if column is not None else None
+        if column is not None and place is not None and node.to.is_type(*_NUMERIC) and _may_be_text(place, profile):
+            yield _Use(node, column, place, (), True, False)
 
 
 def _against(node: exp.Expr, operand: exp.Expr) -> Sequence[exp.Expr]:

@@ -179,6 +179,54 @@ def test_texts_that_tie_are_no_tie_to_settle(tmp_path: Path) -> None:
     assert [repair.finding.kind for repair in found.mended[1].repairs] == ["text_as_number"]
 
 
+PAID = """
+CREATE TABLE pay (id INTEGER PRIMARY KEY, net TEXT, share TEXT, gross TEXT, plain TEXT, weight TEXT);
+INSERT INTO pay VALUES
+    (1, '1,234', '5%', '$1,200.50', '10', '12'), (2, '900', '12%', '$75.00', '20.5', ''),
+    (3, '12,345', '7.5%', '$980.10', '3', '8'), (4, '10,000.5', '100%', '$10,000.00', '7', '10');
+"""
+CAST: list[tuple[str, str]] = [
+    ("SELECT sum(CAST(net AS REAL)) FROM pay", "SELECT SUM(CAST(REPLACE(net, ',', '') AS REAL)) FROM pay"),
+    ("SELECT id FROM pay WHERE CAST(net AS INTEGER) > 1000",
+     "SELECT id FROM pay WHERE CAST(REPLACE(net, ',', '') AS INTEGER) > 1000"),
+    ("SELECT id FROM pay ORDER BY CAST(gross AS REAL) DESC LIMIT 1",
+     "SELECT id FROM pay ORDER BY CAST(REPLACE(REPLACE(gross, ',', ''), '$', '') AS REAL) DESC LIMIT 1"),
+    ("SELECT id FROM pay ORDER BY share DESC LIMIT 1",
+     "SELECT id FROM pay ORDER BY CAST(REPLACE(share, '%', '') AS REAL) DESC LIMIT 1"),
+    ("SELECT avg(CAST(weight AS REAL)) FROM pay", "SELECT AVG(CAST(NULLIF(weight, '') AS REAL)) FROM pay"),
+]  # fmt: skip
+READ_WHOLE = [
+    "SELECT sum(CAST(plain AS REAL)), CAST(plain AS INTEGER) / 2 FROM pay",
+    "SELECT sum(CAST(share AS REAL)) FROM pay",
+    "SELECT sum(CAST(REPLACE(net, ',', '') AS REAL)) FROM pay",
+    "SELECT sum(CAST(weight AS REAL)) FROM pay",  # 0 or none, as much
+    "SELECT CAST(net AS TEXT) FROM pay",
+]
+
+
+@pytest.fixture(scope="module")
+def pay(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    folder = tmp_path_factory.mktemp("pay")
+    with closing(sqlite3.connect(folder / "pay.sqlite")) as connection:
+        connection.executescript(PAID)
+    statements = [*(sql for sql, _ in CAST), *READ_WHOLE]
+    rows = [{"db_id": "pay", "question": f"What of 1000, {n}?", "query": sql} for n, sql in enumerate(statements)]
+    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    return audit_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+
+
+@pytest.mark.parametrize("number", range(len(CAST)), ids=[sql for sql, _ in CAST])
+def test_what_a_cast_or_a_sign_cuts_is_read_whole(pay: Audit, number: int) -> None:
+    found = [one for one in pay.verified.checked[number].findings if one.kind == "text_as_number"]
+    assert [one.mended for one in found] == [CAST[number][1]]
+    assert pay.mended[number].sql == CAST[number][1]
+
+
+@pytest.mark.parametrize("number", range(len(READ_WHOLE)), ids=READ_WHOLE)
+def test_a_cast_that_reads_all_of_it_is_no_finding(pay: Audit, number: int) -> None:
+    assert "text_as_number" not in {one.kind for one in pay.verified.checked[len(CAST) + number].findings}
+
+
 def test_duckdb(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "cars.duckdb") as connection:
         connection.execute("CREATE TABLE car (model VARCHAR, days VARCHAR, built VARCHAR, price VARCHAR)")
