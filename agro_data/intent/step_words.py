@@ -69,15 +69,12 @@ class StepWords:
             case Value():
                 return repr(node.value) if isinstance(node.value, str) else str(node.value)
             case Aggregate():
+                test = f" where {self.predicate(node.where)}" if node.where is not None else ""
                 if node.argument is None:
-                    return (
-                        f"number of {self.counted}"
-                        if node.where is None
-                        else f"number where {self.predicate(node.where)}"
-                    )
+                    return f"number{test}" if test else f"number of {self.counted}"
                 kind = "different " if node.distinct else ""
                 of = "of " if node.function in ("count", "sum") else ""
-                return f"{_AGGREGATES[node.function]} {of}{kind}{self.expression(node.argument)}"
+                return f"{_AGGREGATES[node.function]} {of}{kind}{self.expression(node.argument)}{test}"
             case Arithmetic():
                 return f"{self.expression(node.left)} {_ARITHMETIC[node.operator]} {self.expression(node.right)}"
             case DatePart():

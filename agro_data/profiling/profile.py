@@ -60,6 +60,11 @@ class ColumnProfile:
     def has_values(self) -> bool:
         return self.distinct > 0
 
+    @property
+    def is_zoned(self) -> bool:
+        """Whether its values are moments of DuckDB that know their time zone; all sessions here read them in UTC."""
+        return self.declared_type == "TIMESTAMP WITH TIME ZONE"
+
     def without_values(self) -> ColumnProfile:
         """The column with counts and shares, and no value that was read from a cell."""
         return replace(self, minimum=None, maximum=None, quantiles=(), common=(), codes=(), form="")

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from agro_data.intent.atlas import Atlas, is_iso_date, sayable
+from agro_data.intent.atlas import Atlas, has_parts, is_iso_date, sayable
 from agro_data.intent.tree import (
     Aggregate,
-    AggregateFunction,
     Between,
     Column,
     Comparator,
@@ -33,22 +32,23 @@ from agro_data.intent.tree import (
     Value,
     conjunction,
     conjuncts,
+    walk,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
-from agro_data.synthesis.literals import date_part
-
-AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
-    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
-}  # fmt: skip
+from agro_data.synthesis.calendar_parts import calendar_part
+from agro_data.synthesis.figures import AGGREGATES, Conditional, conditional, unrounded
 
 # For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {
     exp.DataType.Type.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), ("DATE", "TIMESTAMP")),
     exp.DataType.Type.TIMESTAMPNTZ: (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?"), ("TIMESTAMP",)),
 }
+PLAIN = (
+    Comparison | Between | Like | InList | IsNull
+)  # conditions on a row by itself, but for what compares it with a query
 _SECOND = len("2020-01-01 10:30:00")  # of a longer moment nobody asks for more
 
 
@@ -113,7 +113,7 @@ class ExpressionReader(ABC):
         body = item.unalias()
         if isinstance(body, exp.Literal) or (body.is_star and in_existence):
             return Value(1)  # EXISTS asks for rows, whatever they show
-        return self.expression(body)
+        return self.expression(unrounded(body))
 
     def expression(self, node: exp.Expr) -> Expression:
         body = node.unnest()
@@ -123,14 +123,17 @@ class ExpressionReader(ABC):
                 raise Beyond("name", f"{body.sql()} is no column of a table")
             self.profile_of(column)
             return column
-        if type(body) in AGGREGATES:
+        if type(body) in AGGREGATES or conditional(body) is not None:
             return self.aggregate(body)
-        year = self._year(body)
-        if year is not None and not isinstance(body, exp.TimeToStr):  # shown as text, where the tree shows a number
-            return year
+        part = self.part_of_date(body)
+        if part is not None:
+            return part
         raise Beyond("expression", f"{type(body).__name__} is not read")
 
     def aggregate(self, node: exp.Expr) -> Aggregate:
+        found = conditional(node)
+        if found is not None:
+            return self._under_condition(found)
         function = AGGREGATES[type(node)]
         inner = node.this
         if node.expressions:
@@ -145,17 +148,43 @@ class ExpressionReader(ABC):
             raise Beyond("expression", "an aggregate of an expression")
         self.profile_of(column)
         if function == "count" and not distinct:
-            if not self._table_of(column).never_null(column.name):
-                raise Beyond("count_of_known", "COUNT of a column with NULLs")
-            return Aggregate("count")
+            return Aggregate("count", where=self._known(column))
         return Aggregate(function, column, distinct)
 
+    def _under_condition(self, found: Conditional) -> Aggregate:
+        """A figure over the rows that meet a condition, and no others."""
+        parts = [self.predicate(part, self.scope) for part in parts_of(found.condition)]
+        plain = [part for part in parts if isinstance(part, PLAIN | Or)]
+        if len(plain) < len(parts) or any(isinstance(node, Scalar) for node in walk(tuple(plain))):
+            raise Beyond("expression", "a figure under other than plain conditions")
+        if found.argument is None:
+            return Aggregate("count", where=all_of(plain))
+        column = self.column(found.argument)
+        if column is None:
+            raise Beyond("expression", "an aggregate of an expression")
+        self.profile_of(column)
+        if found.function == "count" and not found.distinct:
+            known = self._known(column)
+            return Aggregate("count", where=all_of([*plain, known] if known is not None else plain))
+        if found.distinct and found.function != "count":
+            raise Beyond("expression", "DISTINCT is read in COUNT of one column")
+        return Aggregate(found.function, column, found.distinct, all_of(plain))
+
+    def _known(self, column: Column) -> IsNull | None:
+        """What COUNT of a column asks of a row; None where all rows have it."""
+        return None if self._table_of(column).never_null(column.name) else IsNull(column, negated=True)
+
+    def part_of_date(self, node: exp.Expr) -> DatePart | None:
+        """The year, month or weekday of a date, however it is written: the tree has one form of each."""
+        found = calendar_part(node)
+        column = self.column(found[0]) if found is not None else None
+        if found is None or column is None or not has_parts(self.profile_of(column)):
+            return None
+        return DatePart(found[1], column)
+
     def _year(self, node: exp.Expr) -> DatePart | None:
-        """The year of an ISO date."""
-        bare = node.this if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.INTEGER_TYPES) else node
-        found = date_part(bare)
-        column = self.column(found[0]) if found is not None and found[1] == "%Y" else None
-        return DatePart("year", column) if column is not None and is_iso_date(self.profile_of(column)) else None
+        part = self.part_of_date(node)
+        return part if part is not None and part.part == "year" else None
 
     def value(self, node: exp.Expr, column: Column | None) -> Value | None:
         body = node.unnest()
@@ -196,7 +225,7 @@ class ExpressionReader(ABC):
         negated = outside != bool(inner.args.get("negate"))  # NOT x NOT LIKE is LIKE
         if isinstance(inner, exp.Or) and not negated:
             parts = [self.predicate(part, scope) for part in parts_of(inner, exp.Or)]
-            if any(not isinstance(part, Comparison | Between | Like | InList | IsNull) for part in parts):
+            if any(not isinstance(part, PLAIN) for part in parts):
                 raise Beyond("or", "a choice between other than plain conditions")
             return Or(tuple(parts))  # type: ignore[arg-type]
         if type(inner) in SIGNS and not negated:
@@ -209,6 +238,10 @@ class ExpressionReader(ABC):
             return self._existence(inner, negated, scope)
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
             return IsNull(self._tested(inner.this), negated)
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Boolean) and not negated:
+            flag = inner.this.unnest()  # where it is unknown, neither holds
+            if isinstance(flag, exp.Column) and (said := self._flag(flag, not inner.expression.this)) is not None:
+                return said
         if isinstance(inner, exp.Between) and not negated:
             column = self._tested(inner.this)
             low, high = (self.value(inner.args[name], column) for name in ("low", "high"))

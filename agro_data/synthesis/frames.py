@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from agro_data.intent.atlas import Atlas, has_order
 from agro_data.intent.tree import (
@@ -60,6 +61,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
         (_repeats(query), "one table twice, which a question could not tell apart"),
         (_strays(query, atlas), "a parent on another way than its question would be taken to mean"),
         (any(isinstance(part, InQuery) for part in parts), "a membership"),
+        (_loses_rows(query, atlas), "a figure under a condition on what not every row has"),
     )
     for fault, said in faults:
         if fault:
@@ -117,14 +119,39 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     orders = [key.expression for key in query.order_by]
     if query.limit is not None:
         return _first_groups(query, orders, dated, profile)
-    if query.having is not None:
-        return _tested_groups(query.having, orders, dated)
     shown = [output.expression for output in query.select]
+    if query.having is not None:
+        return _tested_groups(query.having, shown, orders, dated)
     if not any(isinstance(expression, Aggregate) for expression in shown):
         return "groups without a figure"
+    if any(map(_lacks_figure, shown)):
+        return "a figure that a group may not have"
+    if any(map(_conditional, shown)) and _refers(query, profile):
+        return "a figure under a condition by a key: what no row refers to would be taken to count"
     if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "groups in an order that is not theirs"
+    if any(_conditional(key) and key not in shown for key in orders):
+        return "groups in the order of a figure under a condition that is not shown"
+    if any(isinstance(key, DatePart) and key.part == "weekday" for key in orders):
+        return "weekdays in the order of their names"
     return Frame("date_group" if dated else "group", "total_order" if orders else "none")
+
+
+def _lacks_figure(expression: Expression) -> bool:
+    """Whether a group has no such figure when none of its rows meets the condition: of none a count and a sum are 0."""
+    return _conditional(expression) and expression.function not in ("count", "sum")
+
+
+def _conditional(node: object) -> TypeGuard[Aggregate]:
+    """Whether a figure is of those rows alone that meet a condition of its own."""
+    return isinstance(node, Aggregate) and node.where is not None
+
+
+def _refers(query: Query, profile: DatabaseProfile) -> bool:
+    """Whether groups are told apart by what refers to another table's rows, and not by these."""
+    tables = {source.alias: source.table for source in query.sources}
+    keys = {(key.table, name) for key in profile.foreign_keys for name in key.columns}
+    return any(isinstance(key, Column) and (tables[key.source], key.name) in keys for key in query.group_by)
 
 
 def _unnamed_groups(query: Query, profile: DatabaseProfile) -> str:
@@ -153,16 +180,22 @@ def _first_groups(query: Query, orders: Sequence[Expression], dated: bool, profi
     if query.having is not None or dated or len(orders) != 1 or not isinstance(orders[0], Aggregate):
         return "the first groups by other than one figure"
     figure, descending = orders[0], query.order_by[0].descending
+    if any(map(_conditional, walk(query))):
+        return "the first groups, with a figure under a condition"
     argument = figure.argument if figure.function != "count" else None  # of nothing a count is 0
-    if isinstance(argument, Column) and not descending and _may_lack(argument, query, profile):
+    if isinstance(argument, Column) and not descending and may_lack(argument, query, profile):
         return "the last groups by a figure that may be unknown"
     return Frame("superlative_group", "total_order")
 
 
-def _tested_groups(test: Predicate, orders: Sequence[Expression], dated: bool) -> Frame | str:
+def _tested_groups(
+    test: Predicate, shown: Sequence[Expression], orders: Sequence[Expression], dated: bool
+) -> Frame | str:
     """The groups that pass HAVING."""
     if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
         return "a HAVING other than a figure against a number"
+    if any(map(_conditional, (test.left, *shown))):
+        return "a HAVING with a figure under a condition"
     if dated or orders:
         return "a HAVING over dates, or in an order"
     return Frame("having")
@@ -253,6 +286,16 @@ def _repeats(query: Query) -> bool:
     return len(set(tables)) < len(tables)
 
 
+def _loses_rows(query: Query, atlas: Atlas) -> bool:
+    """Whether rows without a parent are left out unsaid, where a figure of the others is under a condition on it."""
+    tables = {source.alias: source.table for source in query.sources}
+    whole = {(edge.child, edge.parent, edge.pairs_up) for edge in atlas.edges if edge.whole}
+    tested = {node.source for figure in walk(query) if _conditional(figure) for node in walk(figure.where)
+              if isinstance(node, Column)}  # fmt: skip
+    joined = ((tables[join.left], tables[join.right], join.columns) in whole for join in query.joins)
+    return bool(tested - {query.subject.alias}) and not all(joined)
+
+
 def _strays(query: Query, atlas: Atlas) -> bool:
     """Whether a join leads to a parent of the subject otherwise than a question says it: see `Atlas.ways`."""
     tables = {source.alias: source.table for source in query.sources}
@@ -265,10 +308,10 @@ def _strays(query: Query, atlas: Atlas) -> bool:
 
 def _ranks(key: Column, query: Query, profile: DatabaseProfile) -> bool:
     """Whether the first rows by `key` are those with the largest or smallest value."""
-    return has_order(_profile_of(key, query, profile)) and not _may_lack(key, query, profile)
+    return has_order(_profile_of(key, query, profile)) and not may_lack(key, query, profile)
 
 
-def _may_lack(column: Column, query: Query, profile: DatabaseProfile) -> bool:
+def may_lack(column: Column, query: Query, profile: DatabaseProfile) -> bool:
     """Whether a row of the answer may hold NULL there, which SQLite puts before the smallest value."""
     known = _table_of(column, query, profile).never_null(column.name)
     tested = (part for part in conjuncts(query.where) if part != IsNull(column))

@@ -19,8 +19,10 @@ from agro_data.intent.plausibility import plausibility
 from agro_data.intent.renderings import renderings
 from agro_data.intent.sample import canonical
 from agro_data.intent.tree import (
+    Aggregate,
     Column,
     Comparison,
+    DatePart,
     Expression,
     Intent,
     Join,
@@ -30,6 +32,7 @@ from agro_data.intent.tree import (
     Query,
     SetOperation,
     Source,
+    conjuncts,
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
@@ -38,13 +41,13 @@ from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
 from agro_data.synthesis.expression_reading import (
-    AGGREGATES,
     Beyond,
     ExpressionReader,
     Merged,
     all_of,
 )
-from agro_data.synthesis.frames import Frame, frame_of
+from agro_data.synthesis.figures import AGGREGATES, unrounded
+from agro_data.synthesis.frames import Frame, frame_of, may_lack
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 _WHOLE = frozenset(
@@ -152,13 +155,13 @@ class _Reader(ExpressionReader):
                 raise Beyond("having", "a HAVING without groups")
             query = replace(query, having=self._having(having.this))
         if order is not None:
-            query = replace(query, order_by=tuple(self._order_key(key, node) for key in order.expressions))
+            query = replace(query, order_by=tuple(self._order_key(key, node, query) for key in order.expressions))
         if limit is not None:
             most = limit.expression if isinstance(limit, exp.Limit) else None
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
                 raise Beyond("clause", "a limit is a whole number above 0")
             query = replace(query, limit=int(most.this))
-        return query
+        return _of_one_condition(query)
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
         own: dict[int, Source] = {}
@@ -285,10 +288,32 @@ class _Reader(ExpressionReader):
             raise Beyond("having", "a HAVING other than a figure against a number")
         return Comparison(SIGNS[kind], self.aggregate(left.unnest()), value)
 
-    def _order_key(self, node: exp.Expr, select: exp.Select) -> OrderKey:
+    def _order_key(self, node: exp.Expr, select: exp.Select, query: Query) -> OrderKey:
         if not isinstance(node, exp.Ordered):
             raise Beyond("order", "an order of other than keys")
         descending = bool(node.args.get("desc"))
-        if bool(node.args.get("nulls_first")) != (self.atlas.profile.dialect == "sqlite" and not descending):
+        key = self.expression(unrounded(self.found.meaning(node.this, select)))
+        elsewhere = bool(node.args.get("nulls_first")) != (self.atlas.profile.dialect == "sqlite" and not descending)
+        if elsewhere and self._may_be_null(key, query):
             raise Beyond("order", "NULL in another place than the engine's own")
-        return OrderKey(self.expression(self.found.meaning(node.this, select)), descending)
+        return OrderKey(key, descending)
+
+    def _may_be_null(self, key: Expression, query: Query) -> bool:
+        """Whether the place of NULL in an order by `key` matters: a group has at least one row."""
+        if isinstance(key, Aggregate):
+            counts = key.function == "count"
+            of_some = key.where is not None or not query.group_by
+            return not counts and (of_some or key.argument is None or self._may_be_null(key.argument, query))
+        inner = key.argument if isinstance(key, DatePart) else key
+        return not isinstance(inner, Column) or may_lack(inner, query, self.atlas.profile)
+
+
+def _of_one_condition(query: Query) -> Query:
+    """Figures over all rows that have one condition in common as figures over the rows that meet it."""
+    figures = [output.expression for output in query.select if isinstance(output.expression, Aggregate)]
+    conditions = {figure.where for figure in figures}
+    if query.group_by or len(figures) < len(query.select) or len(conditions) != 1 or None in conditions:
+        return query
+    shared = figures[0].where
+    select = tuple(Output(replace(figure, where=None)) for figure in figures)
+    return replace(query, select=select, where=all_of([*conjuncts(query.where), *conjuncts(shared)]))

@@ -104,11 +104,20 @@ def _values(intent: Intent, atlas: Atlas, rng: Random) -> Made:
 
 
 def _with_other_values(query: _Tree, atlas: Atlas, rng: Random) -> _Tree:
-    """`query` with a value for each that a column has, none that it asks for, and none twice where there are enough."""
+    """`query` with a value for each that a column has, none that it asks for, and none twice where there are enough.
+
+    A value that stands in several places, as in a figure and in the order by it, is one.
+    """
     taken: set[object] = {(node.column, node.value) for node in walk(query) if isinstance(node, Value)}
+    drawn_for: dict[Value, Value] = {}
 
     def other(node: object) -> object:
-        if not isinstance(node, Value) or node.column is None:
+        if isinstance(node, Value) and node not in drawn_for:
+            drawn_for[node] = fresh_for(node)
+        return drawn_for[node] if isinstance(node, Value) else node
+
+    def fresh_for(node: Value) -> Value:
+        if node.column is None:
             return node
         common = atlas.by_name[node.column[0]].by_name[node.column[1]].common
         known = [cell for cell, _ in common if sayable(cell) and _alike(cell, node.value)]

@@ -27,7 +27,7 @@ from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import order_clause
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.questions.picked import best_group, having
-from agro_data.intent.questions.totals import figures, percentage, short_figures
+from agro_data.intent.questions.totals import figures, percentage, short_figures, under_condition
 from agro_data.intent.tree import (
     Aggregate,
     Case,
@@ -55,7 +55,8 @@ class _Answer:
     def counts(self) -> bool:
         """Whether the one figure is how many rows there are."""
         first = self.asked[0] if len(self.asked) == 1 else None
-        return isinstance(first, Aggregate) and first.function == "count" and not first.distinct
+        counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct
+        return counts and not under_condition(self.asked[0])
 
     @property
     def plain(self) -> bool:
@@ -86,6 +87,10 @@ def grouped(scene: Scene) -> Content:
                                    f"including those without any {group.row_noun}",
                                    f"with 0 for {scene.many(group.entity)} that have none")  # fmt: skip
         tail = f"{without}, {tail}" if tail else without
+    if any(map(under_condition, asked)):
+        # A group none of whose rows meets the condition is in the answer all the same.
+        none = scene.voice.pick("with 0 where there are none", "giving 0 where there are none")
+        tail = f"{none}, {tail}" if tail else none
     narrowed = "" if left or group.rows == group.row_noun or not _columns(query.group_by) else group.rows
     if narrowed:
         # Groups without such a row are no part of the answer: the question starts from the rows.
@@ -248,9 +253,7 @@ def _figure_before_category(answer: _Answer, figure: str, each: str) -> Content:
 
 def _how_many(answer: _Answer) -> str:
     """ "how many singers are there", where the rows are counted, all of them, and nothing else is asked; else ""."""
-    first = answer.asked[0]
-    counts_all = answer.counts and isinstance(first, Aggregate) and first.where is None
-    return f"how many {answer.group.rows} are there" if counts_all and answer.plain else ""
+    return f"how many {answer.group.rows} are there" if answer.counts and answer.plain else ""
 
 
 def _share_text(answer: _Answer) -> str:

@@ -27,6 +27,8 @@ _PEOPLE_ONLY = frozenset({"age", "height", "weight"})
 def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
     """What rows are sorted by, with its article."""
     if isinstance(expression, Aggregate):
+        if expression.where is not None:
+            return f"the {figure(scene, expression)}"
         if expression.function == "count" and not expression.distinct and expression.argument is None:
             return f"the number of {scene.many(base)}"
         return f"the {figure(scene, expression, short=True)}"

@@ -96,6 +96,8 @@ def _part_of_date(scene: Scene, expression: DatePart, base: str) -> str:
     """ "year of the order date"; "order year", "year of birth", or a mere "year", where that can mean nothing else."""
     part, column = _DATE_PARTS[expression.part], expression.argument
     phrase = term(scene, column, base)
+    if _in_utc(scene, column):
+        return f"UTC {part} of the {phrase}"
     whole = f"{part} of the {phrase}"
     table = scene.table(column.source) if isinstance(column, Column) else None
     if table is None or not isinstance(column, Column) or not scene.same(base, column.source):
@@ -107,6 +109,12 @@ def _part_of_date(scene: Scene, expression: DatePart, base: str) -> str:
     elif expression.part == "year" and re.fullmatch(r"\w+ date|date of \w+|date \w+ed(?: in)?", phrase):
         short = re.sub(r"\bdate\b", "year", phrase)
     return short if short and all(c.phrase.lower() != short.lower() for c in table.columns) else whole
+
+
+def _in_utc(scene: Scene, expression: Expression) -> bool:
+    """Whether it is another year or day elsewhere: of a moment that knows its time zone."""
+    profile = _profile(scene, expression)
+    return profile is not None and profile.is_zoned
 
 
 def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:
@@ -287,6 +295,8 @@ def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -
     text = str(right.value)
     if left.part == "month" and isinstance(right.value, int) and predicate.operator in ("=", "!="):
         text = MONTHS[right.value - 1]
+    if _in_utc(scene, left.argument):
+        text = f"{text} (UTC)"
     if left.part in ("year", "month", "year_month"):
         return in_year(phrase, predicate.operator, text, scene.voice)
     if left.part == "weekday":

@@ -24,6 +24,11 @@ from agro_data.intent.tree import (
 def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Content:
     """Aggregates over all rows that `many` describes."""
     voice = scene.voice
+    if any(under_condition(e) for e in expressions):
+        plain = scene.many(scene.grain)
+        if many == plain:
+            return Content(figures(scene, expressions, many))
+        return Content(short_figures(scene, expressions, plain), lead=f"among {many}")
     if len(expressions) == 1 and isinstance(expressions[0], Aggregate) and expressions[0].function == "count":
         return _how_many(scene, expressions[0], many)
     if len(expressions) == 1 and isinstance(expressions[0], Share):
@@ -56,11 +61,14 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
             assert argument is not None, "only COUNT may lack an argument"
             of = "" if words_[0][1] else "of the "
             return f"the {scene.voice.listed([w for w, _ in words_])} {of}{quantity(scene, argument, base)} of {many}"
-        if all(a.where is not None for a in aggregates):
+        if any(map(under_condition, aggregates)):
             # Worded alike, so that their difference stands out.
             likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
             return scene.voice.listed(
-                [f"the {figure(s, a, s.many(base))}" for s, a in zip(likes, aggregates, strict=True)]
+                [
+                    f"the {figure(s, a, many if under_condition(a) else f'all {many}')}"
+                    for s, a in zip(likes, aggregates, strict=True)
+                ]
             )
         first = f"the {figure(scene, aggregates[0], many)}"
         others = [_further(scene, a) for a in aggregates[1:]]
@@ -79,11 +87,16 @@ def short_figures(scene: Scene, expressions: Sequence[Expression], row_noun: str
     said = []
     for e in expressions:
         if isinstance(e, Aggregate):
-            counts = e.function == "count" and not e.distinct
-            said.append(f"the {figure(scene, e, row_noun, short=not counts)}")
+            whole = (e.function == "count" and not e.distinct) or under_condition(e)
+            said.append(f"the {figure(scene, e, row_noun, short=not whole)}")
         else:
             said.append(f"the {term(scene, e, scene.grain)}")
     return scene.voice.listed(said)
+
+
+def under_condition(expression: Expression) -> bool:
+    """Whether a figure is only of the rows that meet a condition of its own."""
+    return isinstance(expression, Aggregate) and expression.where is not None
 
 
 def _further(scene: Scene, aggregate: Aggregate) -> str:
@@ -96,8 +109,6 @@ def _further(scene: Scene, aggregate: Aggregate) -> str:
 def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     base, voice = scene.grain, scene.voice
     np = f"the {'total ' if voice.chance(TOTAL_NUMBER) else ''}{figure(scene, count, many)}"
-    if count.where is not None:
-        return Content(np)
     if count.distinct and count.argument is not None:
         parents = _parents(scene, count.argument)
         if parents:

@@ -13,8 +13,7 @@ from agro_data.profiling.profile import ColumnProfile
 from agro_data.sql.said import MONTHS
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ZONED = "TIMESTAMP WITH TIME ZONE"  # DuckDB's, read in UTC; the same moment as text is compared as it is written
-_IN_UTC = re.compile(rf"({_ISO_DATE.pattern}) (\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d+)?)\+00(?::00)?")
+_IN_UTC = re.compile(rf"({_ISO_DATE.pattern}) (\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d+)?)\+00(?::00)?")  # as DuckDB writes it
 _LETTER = r"[^\W\d_]"
 _PROPER = re.compile(rf"[A-Z](?:{_LETTER}|['’.-])*{_LETTER}(?: (?:[A-Z](?:{_LETTER}|['’-])*|de|la|van|von))*")
 _DIGITS = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?")
@@ -52,7 +51,7 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
     if isinstance(raw, (int, float)):
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
-        moment = _IN_UTC.fullmatch(raw) if column.declared_type == _ZONED else None
+        moment = _IN_UTC.fullmatch(raw) if column.is_zoned else None
         return f"{_say_date(moment[1], voice)} at {moment[2]} UTC" if moment else _say_date(raw, voice)
     return raw if voice.chance(_bare_rate(raw, column)) else quoted(raw, voice)
 

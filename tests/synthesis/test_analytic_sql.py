@@ -1,0 +1,171 @@
+"""What analysts write in warehouses: figures under a condition, rounded figures, months; read, and asked whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+
+import duckdb
+import pytest
+from intent import shop
+
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.questions import render_question
+from agro_data.intent.questions.styles import STYLES
+from agro_data.intent.steps import decompose
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Intent
+from agro_data.synthesis.reading import Unread, read_intent
+
+Rows = Sequence[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def atlas() -> Atlas:
+    return Atlas(shop.profile("duckdb"))
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with closing(shop.build_duckdb()) as opened:
+        yield opened
+
+
+def read(sql: str, atlas: Atlas) -> Intent:
+    intent = read_intent(sql, atlas, seed=1)
+    assert isinstance(intent, Intent), intent
+    return intent
+
+
+def questions(intent: Intent, atlas: Atlas) -> list[str]:
+    return [render_question(intent, atlas.profile, style, seed).text for style in STYLES for seed in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT COUNT(*) FILTER (WHERE status = 'open'), COUNT(*) FROM \"order\"", ["open", "all orders"]),
+        ("SELECT COUNT_IF(status = 'open'), COUNT_IF(status = 'paid') FROM \"order\" WHERE total > 400",
+         ["open", "paid", "400"]),
+        ("SELECT COUNT(CASE WHEN status = 'open' THEN 1 END) FROM \"order\"", ["open"]),
+        ("SELECT SUM(CASE WHEN status = 'open' THEN 1 ELSE 0 END) FROM \"order\"", ["open"]),
+        ("SELECT SUM(IF(status = 'open', total, 0)), AVG(CASE WHEN status = 'paid' THEN total END) FROM \"order\"",
+         ["open", "paid", "average"]),
+        ("SELECT MAX(total) FILTER (status = 'open') FROM \"order\"", ["open"]),
+        ("SELECT COUNT(DISTINCT CASE WHEN status = 'open' THEN customer_id END) FROM \"order\"", ["open"]),
+        ("SELECT city, COUNT_IF((is_member) IS TRUE) FROM customers GROUP BY city", ["member", "0 where"]),
+        ("SELECT city, COUNT_IF(birth_year > 1990) FROM customers GROUP BY city", ["1990", "0 where"]),
+        ("SELECT COUNT_IF(birth_year > 1990), city FROM customers GROUP BY city", ["1990", "0 where"]),
+        ("SELECT city, COUNT(*) AS n, COUNT(CASE WHEN birth_year > 1990 THEN 1 END) FROM customers"
+         " GROUP BY city ORDER BY n DESC, city", ["1990", "number of all customers", "0 where"]),
+        ("SELECT status, SUM(CASE WHEN total > 700 THEN total ELSE 0 END) FROM \"order\" WHERE total > 50"
+         " GROUP BY status", ["700", "50", "0 where"]),
+        ("SELECT c.name, COUNT(CASE WHEN o.status = 'open' THEN 1 END) FROM \"order\" o"
+         " JOIN customers c ON c.customer_id = o.customer_id GROUP BY c.customer_id, c.name",
+         ["open", "at least one order", "0 where"]),
+        ("SELECT city, COUNT(notes) FROM customers GROUP BY city", ["notes", "0 where"]),
+        ("SELECT city, COUNT(*) FROM customers GROUP BY city ORDER BY city NULLS FIRST", ["number of"]),
+    ],
+)  # fmt: skip
+def test_each_condition_of_a_figure_is_asked(
+    sql: str, said: list[str], atlas: Atlas, connection: duckdb.DuckDBPyConnection
+) -> None:
+    intent = read(sql, atlas)
+    rows = [sorted(map(repr, connection.execute(s).fetchall())) for s in (sql, render_sql(intent, atlas.profile))]
+    assert rows[0] == rows[1]
+    for question in questions(intent, atlas):
+        assert not [text for text in said if text not in question and text != "number of"], question
+
+
+def test_steps_say_the_condition_of_a_figure(atlas: Atlas) -> None:
+    sql = 'SELECT status, COUNT(*) n, SUM(IF(total > 700, total, 0)) FROM "order" GROUP BY status ORDER BY n'
+    told = " ".join(step.intent for step in decompose(read(sql, atlas), atlas.profile))
+    assert "700" in told
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'SELECT status, ROUND(AVG(total), 1) FROM "order" GROUP BY status',
+        'SELECT status, CAST(SUM(total) AS DECIMAL(12, 1)) FROM "order" GROUP BY status',
+        'SELECT status, ROUND(AVG(total), 1)::DOUBLE AS a FROM "order" GROUP BY status ORDER BY a DESC',
+    ],
+)
+def test_a_figure_is_asked_without_its_digits(sql: str, atlas: Atlas, connection: duckdb.DuckDBPyConnection) -> None:
+    written, asked = (
+        {row[0]: float(row[1]) for row in connection.execute(s).fetchall()}
+        for s in (sql, render_sql(read(sql, atlas), atlas.profile))
+    )
+    assert written != asked
+    assert written == pytest.approx(asked, abs=0.051)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("DATE_TRUNC('month', ordered)", "month (YYYY-MM)"),
+        ("DATE_TRUNC('month', ordered)::DATE", "month (YYYY-MM)"),
+        ("STRFTIME(ordered, '%Y-%m')", "month (YYYY-MM)"),
+        ("EXTRACT(MONTH FROM ordered)", "calendar month"),
+        ("DATE_TRUNC('year', ordered)", "year"),
+        ("EXTRACT(YEAR FROM ordered)::INT", "year"),
+        ("EXTRACT(DOW FROM ordered)", "weekday"),
+        ("DAYNAME(ordered)", "weekday"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"])
+def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: str) -> None:
+    profile = shop.profile("duckdb")
+    zoned = "iso-loose" if kind.endswith("ZONE") else "iso"
+    tables = [
+        replace(
+            t,
+            columns=tuple(
+                replace(c, declared_type=kind, date_format=zoned) if c.name == "ordered" else c for c in t.columns
+            ),
+        )
+        for t in profile.tables
+    ]
+    atlas = Atlas(replace(profile, tables=tuple(tables)))
+    sql = f'SELECT {part} AS part, COUNT(*), SUM(total) FROM "order" GROUP BY part'
+    intent = read(sql, atlas)
+    with closing(shop.build_duckdb()) as connection:
+        connection.execute(f"SET TimeZone = 'UTC'; ALTER TABLE \"order\" ALTER ordered TYPE {kind}")
+        figures = [
+            sorted((n, round(total, 2)) for _, n, total in connection.execute(s).fetchall())
+            for s in (sql, render_sql(intent, atlas.profile))
+        ]
+    assert figures[0] == figures[1]
+    for question in questions(intent, atlas):
+        assert said in question
+        assert ("UTC" in question) == (zoned == "iso-loose"), question
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT AVG(CASE WHEN status = 'open' THEN 1 ELSE 0 END) FROM \"order\"", "expression"),
+        ("SELECT SUM(CASE WHEN status = 'open' THEN 2 ELSE 0 END) FROM \"order\"", "expression"),
+        ("SELECT SUM(CASE WHEN status = 'open' THEN total ELSE 1 END) FROM \"order\"", "expression"),
+        ("SELECT COUNT(CASE WHEN status = 'open' THEN 1 ELSE 0 END) FROM \"order\"", "expression"),
+        ("SELECT COUNT(CASE status WHEN 'open' THEN 1 END) FROM \"order\"", "expression"),
+        ("SELECT COUNT_IF(total > (SELECT AVG(total) FROM \"order\")) FROM \"order\"", "expression"),
+        ("SELECT COUNT_IF((is_member) IS NOT TRUE) FROM customers", "condition"),
+        ("SELECT city, AVG(salary) FILTER (WHERE salary > 3000) FROM employees GROUP BY city", "not_said"),
+        ("SELECT customer_id, COUNT_IF(status = 'open') FROM \"order\" GROUP BY customer_id", "not_said"),
+        ("SELECT city, COUNT_IF(birth_year > 1990) AS n FROM customers GROUP BY city ORDER BY n DESC LIMIT 1",
+         "not_said"),
+        ("SELECT city FROM customers GROUP BY city HAVING COUNT(CASE WHEN birth_year > 1990 THEN 1 END) > 3",
+         "not_said"),
+        ("SELECT DAYNAME(ordered) AS d, COUNT(*) FROM \"order\" GROUP BY d ORDER BY d", "not_said"),
+        ("SELECT ROUND(total, 2) FROM \"order\"", "expression"),
+        ("SELECT ROUND(SUM(total), -3) FROM \"order\"", "expression"),
+        ("SELECT DATE_TRUNC('week', ordered) AS w, COUNT(*) FROM \"order\" GROUP BY w", "expression"),
+        ("SELECT city, COUNT(*) FROM customers GROUP BY city ORDER BY MIN(notes) NULLS FIRST", "order"),
+    ],
+)  # fmt: skip
+def test_what_no_question_says_is_not_read(sql: str, kind: str, atlas: Atlas) -> None:
+    found = read_intent(sql, atlas)
+    assert isinstance(found, Unread), render_question(found, atlas.profile, "interrogative", 1).text
+    assert found.kind == kind, found
