@@ -40,6 +40,7 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
+from agro_data.synthesis.existence_joins import with_existence
 from agro_data.synthesis.expression_reading import (
     Beyond,
     ExpressionReader,
@@ -72,6 +73,8 @@ def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
         found = resolve(tree, profile.dialect, profile.schema)
         if found.problems:
             return Unread(*found.problems[0])
+        if with_existence(found, atlas):
+            found = resolve(tree, profile.dialect, profile.schema)
         reader = _Reader(found, atlas)
         query = canonical(reader.statement(tree))
         frame = frame_of(query, atlas)

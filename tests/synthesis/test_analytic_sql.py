@@ -169,3 +169,44 @@ def test_what_no_question_says_is_not_read(sql: str, kind: str, atlas: Atlas) ->
     found = read_intent(sql, atlas)
     assert isinstance(found, Unread), render_question(found, atlas.profile, "interrogative", 1).text
     assert found.kind == kind, found
+
+
+@pytest.mark.parametrize(
+    ("sql", "shape"),
+    [
+        ('SELECT name FROM customers c ANTI JOIN "order" o ON o.customer_id = c.customer_id', "related_none"),
+        ('SELECT name FROM customers ANTI JOIN "order" USING (customer_id) WHERE city = \'Oslo\'', "related_none"),
+        ('SELECT name FROM customers c SEMI JOIN "order" o ON c.customer_id = o.customer_id AND status = \'open\'',
+         "related_exists"),
+        ('SELECT name FROM customers c LEFT JOIN "order" o USING (customer_id) WHERE o.order_id IS NULL',
+         "related_none"),
+        ('SELECT name FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id AND o.total > 400'
+         " WHERE o.customer_id IS NULL AND (city = 'Oslo' OR birth_year > 1990)", "related_none"),
+        ('SELECT COUNT(*) FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id'
+         " WHERE o.order_id IS NULL", "related_none"),
+    ],
+)  # fmt: skip
+def test_joins_that_ask_for_a_row_are_conditions(
+    sql: str, shape: str, atlas: Atlas, connection: duckdb.DuckDBPyConnection
+) -> None:
+    intent = read(sql, atlas)
+    assert intent.shape == shape
+    rows = [sorted(map(repr, connection.execute(s).fetchall())) for s in (sql, render_sql(intent, atlas.profile))]
+    assert rows[0] == rows[1] != []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        'o.status FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id WHERE o.order_id IS NULL',
+        'name FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id WHERE o.status IS NOT NULL',
+        'name FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id'
+        " WHERE o.order_id IS NULL OR c.city = 'Oslo'",
+        "e.salary FROM employees e LEFT JOIN employees m ON m.employee_id = e.manager_id WHERE m.manager_id IS NULL",
+        'name FROM customers c RIGHT JOIN "order" o ON o.customer_id = c.customer_id WHERE o.order_id IS NULL',
+    ],
+)
+def test_other_outer_joins_are_not_conditions(asked: str, atlas: Atlas) -> None:
+    found = read_intent(f"SELECT {asked}", atlas)
+    assert isinstance(found, Unread)
+    assert found.kind == "outer_join", found
