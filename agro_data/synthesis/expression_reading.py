@@ -6,12 +6,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.intent.atlas import Atlas, has_parts, is_iso_date, sayable
+from agro_data.intent.atlas import Atlas, has_parts, is_iso_date, is_number, sayable
 from agro_data.intent.tree import (
     Aggregate,
+    Arithmetic,
     Between,
     Column,
     Comparator,
@@ -28,6 +30,7 @@ from agro_data.intent.tree import (
     Predicate,
     Query,
     Scalar,
+    Share,
     Source,
     Value,
     conjunction,
@@ -39,7 +42,7 @@ from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.synthesis.calendar_parts import calendar_part
-from agro_data.synthesis.figures import AGGREGATES, Conditional, conditional, unrounded
+from agro_data.synthesis.figures import AGGREGATES, Conditional, conditional, percentage, unrounded
 
 # For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {
@@ -49,6 +52,7 @@ TYPED = {
 PLAIN = (
     Comparison | Between | Like | InList | IsNull
 )  # conditions on a row by itself, but for what compares it with a query
+_OPERATORS: dict[type[exp.Expr], Literal["+", "-", "*"]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _SECOND = len("2020-01-01 10:30:00")  # of a longer moment nobody asks for more
 
 
@@ -89,6 +93,8 @@ class ExpressionReader(ABC):
     def column(self, node: exp.Expr, scope: Scope | None = None) -> Column | None:
         """A column of a table of this SELECT, or of `scope` where one is given."""
         bare = node.unnest()
+        if isinstance(bare, exp.Cast):
+            return self._cast(bare, scope)
         binding = self.found.binding(bare) if isinstance(bare, exp.Column) else None
         if binding is None or binding.kind != "column" or binding.source is None:
             return None
@@ -96,6 +102,15 @@ class ExpressionReader(ABC):
             return None
         source = self.known.get(id(binding.source))
         return Column(source.alias, binding.source.columns[binding.name]) if source is not None else None
+
+    def _cast(self, node: exp.Cast, scope: Scope | None) -> Column | None:
+        """The column of numbers in a CAST that leaves them what they are."""
+        column = self.column(node.this, scope)
+        profile = self.profile_of(column) if column is not None else None
+        if profile is None or not is_number(profile):
+            return None
+        same = node.to.is_type("FLOAT", "DOUBLE") or (profile.integral and node.to.is_type("BIGINT", "INT"))
+        return column if same else None
 
     def profile_of(self, column: Column) -> ColumnProfile:
         table = self._table_of(column)
@@ -117,14 +132,16 @@ class ExpressionReader(ABC):
 
     def expression(self, node: exp.Expr) -> Expression:
         body = node.unnest()
-        if isinstance(body, exp.Column):
-            column = self.column(body)
-            if column is None:
-                raise Beyond("name", f"{body.sql()} is no column of a table")
+        column = self.column(body)
+        if column is not None:
             self.profile_of(column)
             return column
+        if isinstance(body, exp.Column):
+            raise Beyond("name", f"{body.sql()} is no column of a table")
         if type(body) in AGGREGATES or conditional(body) is not None:
             return self.aggregate(body)
+        if (condition := percentage(body, self.atlas.profile.dialect)) is not None:
+            return Share(self._plain(condition))
         part = self.part_of_date(body)
         if part is not None:
             return part
@@ -145,7 +162,10 @@ class ExpressionReader(ABC):
             raise Beyond("expression", "DISTINCT is read in COUNT of one column")
         column = self.column(inner.expressions[0] if distinct else inner)
         if column is None:
-            raise Beyond("expression", "an aggregate of an expression")
+            value = self._arithmetic(inner) if function in ("sum", "avg") else None
+            if value is None:
+                raise Beyond("expression", "an aggregate of an expression")
+            return Aggregate(function, value)
         self.profile_of(column)
         if function == "count" and not distinct:
             return Aggregate("count", where=self._known(column))
@@ -153,22 +173,42 @@ class ExpressionReader(ABC):
 
     def _under_condition(self, found: Conditional) -> Aggregate:
         """A figure over the rows that meet a condition, and no others."""
-        parts = [self.predicate(part, self.scope) for part in parts_of(found.condition)]
-        plain = [part for part in parts if isinstance(part, PLAIN | Or)]
-        if len(plain) < len(parts) or any(isinstance(node, Scalar) for node in walk(tuple(plain))):
-            raise Beyond("expression", "a figure under other than plain conditions")
+        where = self._plain(found.condition)
         if found.argument is None:
-            return Aggregate("count", where=all_of(plain))
+            return Aggregate("count", where=where)
         column = self.column(found.argument)
         if column is None:
             raise Beyond("expression", "an aggregate of an expression")
         self.profile_of(column)
         if found.function == "count" and not found.distinct:
             known = self._known(column)
-            return Aggregate("count", where=all_of([*plain, known] if known is not None else plain))
+            return Aggregate("count", where=all_of([*conjuncts(where), *conjuncts(known)]))
         if found.distinct and found.function != "count":
             raise Beyond("expression", "DISTINCT is read in COUNT of one column")
-        return Aggregate(found.function, column, found.distinct, all_of(plain))
+        return Aggregate(found.function, column, found.distinct, where)
+
+    def _plain(self, condition: exp.Expr) -> Predicate:
+        """The condition of a figure on the rows that it is of."""
+        parts = [self.predicate(part, self.scope) for part in parts_of(condition)]
+        plain = [part for part in parts if isinstance(part, PLAIN | Or)]
+        where = all_of(plain)
+        if where is None or len(plain) < len(parts) or any(isinstance(node, Scalar) for node in walk(where)):
+            raise Beyond("expression", "a figure under other than plain conditions")
+        return where
+
+    def _arithmetic(self, node: exp.Expr) -> Arithmetic | None:
+        """A sum, difference or product of two quantities of a row, of which a sum and an average are what is asked.
+
+        A minimum of a difference would be taken for the difference of the minima, an average of a ratio for a ratio.
+        """
+        body = node.unnest()
+        sides = [self.column(side) for side in (body.left, body.right)] if type(body) in _OPERATORS else []
+        left, right = sides if len(sides) == 2 else (None, None)
+        if left is None or right is None or left.source != right.source or left == right:
+            return None
+        profiles = [self.profile_of(side) for side in (left, right)]
+        quantities = all(is_number(profile) and profile.role == "measure" for profile in profiles)
+        return Arithmetic(_OPERATORS[type(body)], left, right) if quantities else None
 
     def _known(self, column: Column) -> IsNull | None:
         """What COUNT of a column asks of a row; None where all rows have it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from agro_data.databases.types import Dialect
 from agro_data.intent.tree import AggregateFunction
 
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
@@ -30,6 +31,8 @@ def is_figure(node: exp.Expr) -> bool:
     """Whether `node` is an aggregate, or is computed from aggregates alone."""
     if isinstance(node, exp.Filter | exp.AggFunc):
         return True
+    if isinstance(node, exp.Cast | exp.Nullif):
+        return is_figure(node.this.unnest())
     return isinstance(node, exp.Binary) and all(
         isinstance(side, exp.Literal) or is_figure(side) for side in (node.left.unnest(), node.right.unnest())
     )
@@ -71,6 +74,42 @@ def conditional(node: exp.Expr) -> Conditional | None:
         value = branch.args["true"] if branch is not None and _is_none(_otherwise(inner.expressions[0])) else None
         return Conditional(function, value, branch.this, True) if branch is not None and value is not None else None
     return _over_branch(function, inner)
+
+
+def percentage(node: exp.Expr, dialect: Dialect) -> exp.Expr | None:
+    """The condition of which `node` is the percentage: 100.0 * COUNT_IF(condition) / COUNT(*), in any order of these.
+
+    None also where SQLite would divide whole numbers.
+    """
+    body = node.unnest()
+    over, under = _factors(body)
+    hundreds = [one for one in over if isinstance(one, exp.Literal) and not one.is_string and float(one.name) == 100]
+    counted = [found for one in over if (found := conditional(_real(one))) is not None]
+    total = under[0] if len(under) == 1 else None
+    if len(over) != 2 or len(hundreds) != 1 or len(counted) != 1 or not isinstance(total, exp.Count):
+        return None
+    whole = isinstance(total.this, exp.Star | exp.Literal) and not total.expressions
+    is_count = counted[0].function == "count" and counted[0].argument is None
+    divides = dialect != "sqlite" or any(isinstance(one, exp.Cast) or one.name == "100.0" for one in (*over, *under))
+    return counted[0].condition if whole and is_count and divides else None
+
+
+def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """What a product and quotient multiplies, and what it divides by."""
+    body = node.unnest()
+    if isinstance(body, exp.Mul):
+        (over, under), (more, less) = _factors(body.left), _factors(body.right)
+        return over + more, under + less
+    if isinstance(body, exp.Div):
+        (over, under), (more, less) = _factors(body.left), _factors(body.right)
+        return over + less, under + more
+    if isinstance(body, exp.Nullif) and isinstance(body.expression, exp.Literal) and body.expression.name == "0":
+        return [body.this.unnest()], []  # a group has a row
+    return [body], []
+
+
+def _real(node: exp.Expr) -> exp.Expr:
+    return node.this.unnest() if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES) else node
 
 
 def _over_branch(function: AggregateFunction, inner: exp.Expr) -> Conditional | None:

@@ -13,6 +13,7 @@ from typing import TypeGuard
 from agro_data.intent.atlas import Atlas, has_order
 from agro_data.intent.tree import (
     Aggregate,
+    Arithmetic,
     Column,
     Comparison,
     DatePart,
@@ -25,6 +26,7 @@ from agro_data.intent.tree import (
     Scalar,
     SetOperation,
     Shape,
+    Share,
     TiePolicy,
     Value,
     conjuncts,
@@ -61,6 +63,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
         (_repeats(query), "one table twice, which a question could not tell apart"),
         (_strays(query, atlas), "a parent on another way than its question would be taken to mean"),
         (any(isinstance(part, InQuery) for part in parts), "a membership"),
+        (_parts_differ(query, profile), "a sum of differences, of which a side may be unknown: not that of the sums"),
         (_loses_rows(query, atlas), "a figure under a condition on what not every row has"),
     )
     for fault, said in faults:
@@ -79,7 +82,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
 def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Frame | str:
     """Rows, or figures over all of them."""
     shown = [output.expression for output in query.select]
-    if any(isinstance(expression, Aggregate) for expression in shown):
+    if any(isinstance(expression, Aggregate | Share) for expression in shown):
         return _figures(query, shown, nested)
     if not all(isinstance(expression, Column) for expression in shown):
         return "something else than columns and figures is shown"
@@ -96,8 +99,14 @@ def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Fram
 
 def _figures(query: Query, shown: Sequence[Expression], nested: Frame | None) -> Frame | str:
     figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    if len(figures) < len(shown) or query.order_by or query.distinct:
-        return "figures beside rows"
+    if len(figures) < len(shown) and (len(shown) > 1 or nested is not None):
+        return "figures beside rows, or a percentage beside something else"
+    if query.order_by or query.distinct:
+        return "figures in an order"
+    if not figures:
+        return Frame("share")
+    if any(isinstance(figure.argument, Arithmetic) for figure in figures):
+        return nested or Frame("arithmetic")
     counts = len(figures) == 1 and figures[0].function == "count"
     return nested or Frame("count" if counts else "aggregate")
 
@@ -122,8 +131,11 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     shown = [output.expression for output in query.select]
     if query.having is not None:
         return _tested_groups(query.having, shown, orders, dated)
-    if not any(isinstance(expression, Aggregate) for expression in shown):
+    if not any(isinstance(expression, Aggregate | Share) for expression in shown):
         return "groups without a figure"
+    if any(isinstance(expression, Share) for expression in shown):
+        alone = not dated and not any(isinstance(expression, Aggregate) for expression in (*shown, *orders))
+        return Frame("share", "total_order" if orders else "none") if alone else "a percentage beside other figures"
     if any(map(_lacks_figure, shown)):
         return "a figure that a group may not have"
     if any(map(_conditional, shown)) and _refers(query, profile):
@@ -157,8 +169,8 @@ def _refers(query: Query, profile: DatabaseProfile) -> bool:
 def _unnamed_groups(query: Query, profile: DatabaseProfile) -> str:
     """Why a question could not name the groups by what is shown of them; "" where it can."""
     shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    names = [expression for expression in shown if not isinstance(expression, Aggregate)]
+    figures = [expression for expression in shown if isinstance(expression, Aggregate | Share)]
+    names = [expression for expression in shown if expression not in figures]
     keys = query.group_by
     if not names or not set(names) <= set(keys) or query.distinct:
         return "groups that are not named by what they are grouped by"
@@ -183,7 +195,8 @@ def _first_groups(query: Query, orders: Sequence[Expression], dated: bool, profi
     if any(map(_conditional, walk(query))):
         return "the first groups, with a figure under a condition"
     argument = figure.argument if figure.function != "count" else None  # of nothing a count is 0
-    if isinstance(argument, Column) and not descending and may_lack(argument, query, profile):
+    columns = [node for node in walk(argument) if isinstance(node, Column)]
+    if not descending and any(may_lack(column, query, profile) for column in columns):
         return "the last groups by a figure that may be unknown"
     return Frame("superlative_group", "total_order")
 
@@ -194,11 +207,11 @@ def _tested_groups(
     """The groups that pass HAVING."""
     if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
         return "a HAVING other than a figure against a number"
-    if any(map(_conditional, (test.left, *shown))):
+    if any(map(_conditional, (test.left, *shown, *orders))):
         return "a HAVING with a figure under a condition"
-    if dated or orders:
-        return "a HAVING over dates, or in an order"
-    return Frame("having")
+    if dated or len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
+        return "a HAVING over dates, or in an order that is not that of the groups"
+    return Frame("having", "total_order" if orders else "none")
 
 
 def _two_lists(operation: SetOperation) -> Frame | str:
@@ -286,12 +299,18 @@ def _repeats(query: Query) -> bool:
     return len(set(tables)) < len(tables)
 
 
+def _parts_differ(query: Query, profile: DatabaseProfile) -> bool:
+    """Whether a figure of sums or differences may differ from that of each side, which its question may be taken for."""
+    added = [node for node in walk(query) if isinstance(node, Arithmetic) and node.operator in "+-"]
+    return any(may_lack(node, query, profile) for node in walk(tuple(added)) if isinstance(node, Column))
+
+
 def _loses_rows(query: Query, atlas: Atlas) -> bool:
     """Whether rows without a parent are left out unsaid, where a figure of the others is under a condition on it."""
     tables = {source.alias: source.table for source in query.sources}
     whole = {(edge.child, edge.parent, edge.pairs_up) for edge in atlas.edges if edge.whole}
-    tested = {node.source for figure in walk(query) if _conditional(figure) for node in walk(figure.where)
-              if isinstance(node, Column)}  # fmt: skip
+    tests = [node.where for node in walk(query) if isinstance(node, Aggregate | Share)]
+    tested = {node.source for node in walk(tuple(tests)) if isinstance(node, Column)}
     joined = ((tables[join.left], tables[join.right], join.columns) in whole for join in query.joins)
     return bool(tested - {query.subject.alias}) and not all(joined)
 

@@ -20,6 +20,7 @@ from agro_data.intent.renderings import renderings
 from agro_data.intent.sample import canonical
 from agro_data.intent.tree import (
     Aggregate,
+    Arithmetic,
     Column,
     Comparison,
     DatePart,
@@ -33,6 +34,7 @@ from agro_data.intent.tree import (
     SetOperation,
     Source,
     conjuncts,
+    walk,
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
@@ -307,8 +309,9 @@ class _Reader(ExpressionReader):
             counts = key.function == "count"
             of_some = key.where is not None or not query.group_by
             return not counts and (of_some or key.argument is None or self._may_be_null(key.argument, query))
-        inner = key.argument if isinstance(key, DatePart) else key
-        return not isinstance(inner, Column) or may_lack(inner, query, self.atlas.profile)
+        if not isinstance(key, Column | DatePart | Arithmetic):
+            return True
+        return any(may_lack(node, query, self.atlas.profile) for node in walk(key) if isinstance(node, Column))
 
 
 def _of_one_condition(query: Query) -> Query:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -160,6 +161,14 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
          "not_said"),
         ("SELECT DAYNAME(ordered) AS d, COUNT(*) FROM \"order\" GROUP BY d ORDER BY d", "not_said"),
         ("SELECT ROUND(total, 2) FROM \"order\"", "expression"),
+        ("SELECT MAX(max_stock - min_stock) FROM products", "expression"),
+        ("SELECT AVG(price / quantity) FROM order_items", "expression"),
+        ("SELECT SUM(quantity * order_id) FROM order_items", "expression"),
+        ("SELECT 100.0 * COUNT_IF(status = 'open') / COUNT(employee_id) FROM \"order\"", "expression"),
+        ("SELECT 100.0 * SUM(IF(status = 'open', total, 0)) / COUNT(*) FROM \"order\"", "expression"),
+        ("SELECT status, COUNT(*), 100.0 * COUNT_IF(total > 9) / COUNT(*) FROM \"order\" GROUP BY status", "not_said"),
+        ("SELECT CAST(total AS INTEGER) FROM \"order\"", "expression"),
+        ("SELECT SUM(CAST(total AS DECIMAL(9, 0))) FROM \"order\"", "expression"),
         ("SELECT ROUND(SUM(total), -3) FROM \"order\"", "expression"),
         ("SELECT DATE_TRUNC('week', ordered) AS w, COUNT(*) FROM \"order\" GROUP BY w", "expression"),
         ("SELECT city, COUNT(*) FROM customers GROUP BY city ORDER BY MIN(notes) NULLS FIRST", "order"),
@@ -169,6 +178,35 @@ def test_what_no_question_says_is_not_read(sql: str, kind: str, atlas: Atlas) ->
     found = read_intent(sql, atlas)
     assert isinstance(found, Unread), render_question(found, atlas.profile, "interrogative", 1).text
     assert found.kind == kind, found
+
+
+@pytest.mark.parametrize(
+    ("sql", "shape", "said"),
+    [
+        ("SELECT 100.0 * COUNT(*) FILTER (WHERE status = 'open') / COUNT(*) FROM \"order\"", "share", "percentage"),
+        ("SELECT SUM(IF(status = 'open', 1, 0)) * 100 / NULLIF(COUNT(*), 0) FROM \"order\"", "share", "percentage"),
+        ("SELECT city, COUNT_IF(birth_year > 1990) / COUNT(*) * 100 AS p FROM customers GROUP BY city ORDER BY p DESC",
+         "share", "percentage"),
+        ("SELECT SUM(quantity * price) FROM order_items", "arithmetic", "quantity"),
+        ("SELECT order_id, AVG(price * quantity) FROM order_items GROUP BY order_id", "group", "quantity"),
+        ("SELECT SUM(max_stock - min_stock) FROM products", "arithmetic", "min stock"),
+        ("SELECT city, COUNT(*) AS n FROM customers GROUP BY city HAVING COUNT(*) > 9 ORDER BY n DESC", "having",
+         "descending order|highest to lowest"),
+        ("SELECT AVG(salary::DOUBLE), MAX(CAST(salary AS FLOAT8)) FROM employees WHERE CAST(salary AS DOUBLE) > 2000",
+         "aggregate", "2000"),
+    ],
+)  # fmt: skip
+def test_what_is_computed_of_rows_is_asked(
+    sql: str, shape: str, said: str, atlas: Atlas, connection: duckdb.DuckDBPyConnection
+) -> None:
+    intent = read(sql, atlas)
+    assert intent.shape == shape
+    written, asked = (connection.execute(s).fetchall() for s in (sql, render_sql(intent, atlas.profile)))
+    assert len(written) == len(asked) > 0
+    for one, other in zip(sorted(written), sorted(asked), strict=True):
+        assert one == pytest.approx(other)
+    for question in questions(intent, atlas):
+        assert re.search(said, question), question
 
 
 @pytest.mark.parametrize(
@@ -210,3 +248,23 @@ def test_other_outer_joins_are_not_conditions(asked: str, atlas: Atlas) -> None:
     found = read_intent(f"SELECT {asked}", atlas)
     assert isinstance(found, Unread)
     assert found.kind == "outer_join", found
+
+
+def test_a_sum_of_differences_is_asked_where_both_sides_are_known(atlas: Atlas) -> None:
+    """Else it is another than the difference of the sums, which the same words may mean."""
+    profile = atlas.profile
+    tables = [
+        replace(t, columns=tuple(replace(c, null_share=0.1) if c.name == "min_stock" else c for c in t.columns))
+        for t in profile.tables
+    ]
+    unsure = Atlas(replace(profile, tables=tuple(tables)))
+    sql = "SELECT SUM(max_stock - min_stock) FROM products"
+    assert isinstance(read_intent(sql, unsure), Unread)
+    assert isinstance(read_intent(f"{sql} WHERE min_stock IS NOT NULL", unsure), Intent)
+
+
+def test_sqlite_divides_whole_numbers() -> None:
+    atlas = Atlas(shop.profile())
+    share = "* SUM(CASE WHEN status = 'open' THEN 1 ELSE 0 END) / COUNT(*) FROM \"order\""
+    assert isinstance(read_intent(f"SELECT 100 {share}", atlas), Unread)
+    assert isinstance(read_intent(f"SELECT 100.0 {share}", atlas), Intent)
