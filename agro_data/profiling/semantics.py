@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -46,6 +46,7 @@ from agro_data.profiling.knowledge import (
     TableKind,
     TableSemantics,
 )
+from agro_data.profiling.private import private_columns
 from agro_data.profiling.profile import DatabaseProfile, Metric, Role, TableProfile
 
 SHAPES = (
@@ -315,12 +316,18 @@ def _close(name: str, known: Iterable[str]) -> str:
 # --- a first file --------------------------------------------------------------------------------------------------
 
 
-def draft_semantics(profile: DatabaseProfile) -> str:
+Guard = tuple[str, str]  # what the draft states of a column, and why
+_HIDDEN = ", hidden: true"
+
+
+def draft_semantics(profile: DatabaseProfile, meant: Collection[tuple[str, str]] = ()) -> str:
     """A first `semantics.yml` for this database, commented, to be read and corrected by a person.
 
     It loads as it stands and changes nothing but what it states: names as they would be said, codes whose meaning is
-    to be filled in, inferred joins to confirm.
+    to be filled in, inferred joins to confirm, and private columns hidden. `meant` are the columns (table and name)
+    that a person wants asked for, whatever they hold.
     """
+    guards = _draft_guards(profile, meant)
     lines = [
         f"# What the schema of {_one_line(profile.db_id)} cannot say. Correct what is wrong, uncomment what is useful,",
         "# delete the rest. Names are as questions would say them now.",
@@ -329,7 +336,7 @@ def draft_semantics(profile: DatabaseProfile) -> str:
     ]
     asked = asked_about(profile)
     for table in asked.tables:
-        lines += _draft_table(table)
+        lines += _draft_table(table, guards)
     if aside := [_quote(table.name) for table in profile.tables if table.name not in asked.by_name]:
         lines.append(
             f"  # Views and a framework's own tables are asked about where they stand here: {', '.join(aside)}"
@@ -343,13 +350,36 @@ def draft_semantics(profile: DatabaseProfile) -> str:
         lines.append(f"  # - {{from: [{child}], to: [{parent}]}}")
     lines += [
         "metrics:  # named quantities; the definition becomes the evidence of a question",
-        *_draft_metric(profile),
+        *_draft_metric(profile, guards),
         f"# prior: {{count: 2, window: 0}}  # twice as often, never; any of {', '.join(SHAPES)}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _draft_table(table: TableProfile) -> list[str]:
+def _draft_guards(profile: DatabaseProfile, meant: Collection[tuple[str, str]]) -> dict[tuple[str, str], Guard]:
+    """What is stated of columns that are private or let somebody in, and a remark that says why.
+
+    What is shown by mistake cannot be taken back, and what is hidden by mistake costs a word: private columns are
+    hidden, unless keys need them.
+    """
+    keys = {(key.table, name) for key in profile.foreign_keys for name in key.columns}
+    keys |= {(key.ref_table, name) for key in profile.foreign_keys for name in key.ref_columns}
+    keys |= {(table.name, name) for table in profile.tables for name in table.primary_key}
+    guards = {
+        (table.name, column.name): ("", "passwords, keys or the like: never asked for, unless hidden: false")
+        for table in profile.tables
+        for column in table.columns
+        if column.hidden
+    }
+    for name, holds in private_columns(profile).items():
+        if name in keys:
+            guards[name] = ("", f"{holds}, and a key: hidden: true hides them, and the joins by them")
+        else:
+            guards[name] = (_HIDDEN, f"{holds}: hidden: false if questions may ask for them")
+    return guards | dict.fromkeys(meant, (", hidden: false", "meant to be asked for"))
+
+
+def _draft_table(table: TableProfile, guards: Mapping[tuple[str, str], Guard]) -> list[str]:
     lines = [
         f"  {_quote(table.name)}:",
         f"    name: {_quote(table.singular)}",
@@ -358,13 +388,16 @@ def _draft_table(table: TableProfile) -> list[str]:
         f"    description: {_quote(table.description)}",
         "    # hidden: true",
     ]
-    if table.label_columns:
-        lines.append(f"    label: [{', '.join(map(_quote, table.label_columns))}]")
+    shown = {column.name for column in table.columns if guards.get((table.name, column.name), ("",))[0] != _HIDDEN}
+    if label := [_quote(name) for name in table.label_columns if name in shown]:
+        lines.append(f"    label: [{', '.join(label)}]")
     lines.append("    columns:")
     for column in table.columns:
-        guarded = "  # passwords, keys or the like: never asked for, unless hidden: false" if column.hidden else ""
-        lines.append(f"      {_quote(column.name)}: {{name: {_quote(column.phrase)}, role: {column.role}}}{guarded}")
-        if column.role in ("category", "boolean") and 0 < len(column.common) <= 12 and not column.codes:
+        stated, why = guards.get((table.name, column.name), ("", ""))
+        said = f"name: {_quote(column.phrase)}, role: {column.role}{stated}"
+        lines.append(f"      {_quote(column.name)}: {{{said}}}" + (f"  # {why}" if why else ""))
+        coded = column.role in ("category", "boolean") and column.name in shown
+        if coded and 0 < len(column.common) <= 12 and not column.codes:
             short = [value for value, _ in column.common if len(str(value)) <= 3]
             if len(short) == len(column.common):
                 stubs = ", ".join(f"{_quote(str(value))}: ''" for value in sorted(map(str, short)))
@@ -372,10 +405,10 @@ def _draft_table(table: TableProfile) -> list[str]:
     return lines
 
 
-def _draft_metric(profile: DatabaseProfile) -> list[str]:
+def _draft_metric(profile: DatabaseProfile, guards: Mapping[tuple[str, str], Guard]) -> list[str]:
     for table in profile.tables:
         for column in table.columns:
-            if column.role == "measure":
+            if column.role == "measure" and (table.name, column.name) not in guards:
                 name = f"total {column.phrase}"
                 sql = f"SUM({quoted(column.name)})"
                 return [f"  # {_quote(name)}: {{table: {_quote(table.name)}, sql: {_quote(sql)}, definition: ''}}"]

@@ -9,6 +9,7 @@ from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.databases.types import Database
 from agro_data.profiling.imports import Schema, from_bird, from_dbt, from_spider
 from agro_data.profiling.knowledge import Semantics, merge, without_values
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.semantics import read_semantics_file
 
 
@@ -28,6 +29,13 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
         sources.append(from_spider(database.spider_tables, database.path.stem, schema))
     known = merge(sources)
     return known if values else without_values(known, database.dialect)
+
+
+def meant_columns(database: Database, profile: DatabaseProfile) -> frozenset[tuple[str, str]]:
+    """The columns (table and name) that a person wants asked for, whatever they hold: `hidden: false`."""
+    schema = {table.name: [column.name for column in table.columns] for table in profile.tables}
+    known = read_semantics(database, schema, values=False)
+    return frozenset((t, c) for t, names in schema.items() for c in names if known.column(t, c).hidden is False)
 
 
 def side_bytes(database: Database) -> list[tuple[str, bytes]]:
