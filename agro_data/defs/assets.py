@@ -217,6 +217,8 @@ def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfi
             private=not config.public,
             dry_run=config.dry_run,
         )
+        for warning in made.warnings:
+            context.log.warning(warning)
     return dg.MaterializeResult(metadata=metadata.of_publication(made))
 
 

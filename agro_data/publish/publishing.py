@@ -11,6 +11,7 @@ from typing import Any
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.publish.checks import check_version, sources_of
 from agro_data.publish.hub import Published, check_repo_id, publish_folder, token_of
+from agro_data.publish.private import PrivateColumn
 from agro_data.publish.read import Version
 from agro_data.publish.release import Declaration, make_release
 from agro_data.publish.retention import record_published
@@ -23,6 +24,11 @@ class Publication:
     manifest: dict[str, Any]
     card: str
     published: Published | None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to do about each column that is private of people."""
+        return tuple(PrivateColumn(**one).says for one in self.manifest["personal_data"]["columns"])
 
 
 def publish_version(

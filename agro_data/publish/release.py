@@ -12,7 +12,7 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from agro_data.publish.hub_card import PLOTS, render_hub_card
 from agro_data.publish.licenses import HUB, dropped
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.personal import personal_rows, scan_files
+from agro_data.publish.private import PrivateColumn, published_private
 from agro_data.publish.read import Version
 from agro_data.publish.report import render_report
 from agro_data.publish.schema import schema_texts
@@ -114,9 +115,9 @@ def make_release(
 ) -> dict[str, Any]:
     """Fill the empty folder `folder` with what is published of `version`; return the manifest that it holds.
 
-    `databases` are the sources, as far as they are at hand: their schemas are published beside the questions.
-    Raises `ConfigError` when something was not declared, a check did not pass, or personal data is found and
-    `declared.personal_data` is `refuse`.
+    `databases` are the sources, as far as they are at hand: their schemas are published beside the questions. Columns
+    that are private of people stand in the manifest, and refuse nothing. Raises `ConfigError` when something was not
+    declared, a check did not pass, or personal data is found and `declared.personal_data` is `refuse`.
     """
     failed = [check for check in checks if not check.passed]
     if failed or not checks:
@@ -140,9 +141,15 @@ def make_release(
     shown = _Shown(version.path, manifest, examples, pl.read_parquet(folder / "instances" / "mutants.parquet"))
     (folder / "report.html").write_text(render_report(shown), encoding="utf-8")
     found = scan_files(folder, sorted(_names(folder)), ids)
-    manifest["personal_data"] = {"policy": declared.personal_data, "found": found, "dropped": dropped}
+    private = published_private(version, examples, Counter(there), databases)
+    manifest["personal_data"] = {
+        "policy": declared.personal_data,
+        "found": found,
+        "dropped": dropped,
+        "columns": [asdict(one) for one in private],
+    }
     if found and declared.personal_data != "keep":
-        raise ConfigError(_personal(version, found, declared.personal_data))
+        raise ConfigError(_personal(version, found, declared.personal_data, private))
     (folder / "README.md").write_text(render_hub_card(manifest, examples, _draw(shown, folder)), encoding="utf-8")
     manifest["files"] = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": file_hash(folder / name)}
@@ -152,7 +159,7 @@ def make_release(
     (folder / "manifest.json").write_text(text, encoding="utf-8")
     late = scan_files(folder, ["README.md", "manifest.json"])
     if late and declared.personal_data != "keep":
-        raise ConfigError(_personal(version, late, declared.personal_data))
+        raise ConfigError(_personal(version, late, declared.personal_data, private))
     return manifest
 
 
@@ -304,7 +311,12 @@ def _names(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
-def _personal(version: Version, found: Mapping[str, Mapping[str, int]], policy: PersonalData) -> str:
+def _personal(
+    version: Version,
+    found: Mapping[str, Mapping[str, int]],
+    policy: PersonalData,
+    private: Sequence[PrivateColumn],
+) -> str:
     totals: dict[str, int] = {}
     for kinds in found.values():
         for kind, count in kinds.items():
@@ -315,4 +327,5 @@ def _personal(version: Version, found: Mapping[str, Mapping[str, int]], policy: 
         if policy == "refuse"
         else "It stands in what is no row; build again without its source"
     )
-    return f"{version.name}: personal data in {len(found):,} files ({said}), first in {next(iter(found))}. {remedy}"
+    stands = f"{version.name}: personal data in {len(found):,} files ({said}), first in {next(iter(found))}. {remedy}"
+    return "; ".join([stands, *(column.says for column in private)])

@@ -83,7 +83,8 @@ def publish_command(
     tell(warnings, "yellow")
     with whole(version):
         made = publish_version(version, repo_id, declared, databases=databases, private=not public, dry_run=dry_run)
-    print_json(_figures(made) | {"warnings": list(warnings)}) if as_json else _show(made, repo_id)
+    tell(made.warnings, "yellow")
+    print_json(_figures(made) | {"warnings": [*warnings, *made.warnings]}) if as_json else _show(made, repo_id)
 
 
 def source_licenses(given: Sequence[str], every: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -159,9 +160,31 @@ def test_the_verb_warns_of_a_freer_licence_in_a_dry_run(school: Version) -> None
     given = ["--license", "mit", "--source-license", "cc-by-nc-4.0", "--dry-run", "--json"]
     done = CliRunner().invoke(publish_command, [str(school.path), "--repo-id", NAME, *given])
     assert done.exit_code == 0, done.output
-    (warning,) = json.loads(done.stdout)["warnings"]
-    assert "allows no commercial use" in warning
+    warnings = json.loads(done.stdout)["warnings"]
+    assert "allows no commercial use" in warnings[0]
     assert "allows no commercial use" in done.stderr
+    # What a private column holds, and what to do, is said in the same place.
+    assert re.search(r"teacher.salary holds earnings of people, and [1-9]\d* examples ask for it: hide it", warnings[1])
+    assert warnings[1:] == [line for line in done.stderr.splitlines() if "teacher.salary" in line]
+
+
+def test_a_private_column_is_named_unless_it_is_meant(school: Version, tmp_path: Path) -> None:
+    source = tmp_path / "school.sqlite"
+    make_school(source)
+
+    def released(name: str) -> dict[str, Any]:
+        (tmp_path / name).mkdir()
+        return make_release(school, tmp_path / name, LICENSED, PASSED, sources_of(school, source))
+
+    (column,) = released("silent")["personal_data"]["columns"]
+    assert (column["column"], column["holds"]) == ("teacher.salary", "earnings of people")
+    assert column["examples"] > 0
+    assert column["instances"] > 0
+    assert "| school | teacher.salary | earnings of people |" in (tmp_path / "silent" / "README.md").read_text()
+    wanted = "tables: {teacher: {columns: {salary: {hidden: false}}}}"
+    (tmp_path / "school.semantics.yml").write_text(wanted)  # said after the build
+    assert released("meant")["personal_data"]["columns"] == []
+    assert "teacher.salary" not in (tmp_path / "meant" / "README.md").read_text().split("## Personal data")[1]
 
 
 def test_instances_leave_the_house_only_where_that_was_said(school: Version, tmp_path: Path) -> None:
