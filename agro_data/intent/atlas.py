@@ -18,6 +18,7 @@ _WRITTEN = re.compile(r"\b(?:updated?|modified|modification|inserted|loaded|inge
 _PROSE = frozenset(
     ("comment", "comments", "description", "descriptions", "details", "note", "notes", "remark", "remarks")
 )
+_NEVER = "9999-"  # begins a day that stands for none: the latest of such dates is of no thing
 _SHOWN = 3  # sample rows that a value has on average where it is seen what goes with it
 FEW = 60  # a text column of at most this many values can group rows
 Row = dict[str, Cell]
@@ -132,6 +133,11 @@ class Atlas:
     def is_reference(self, table: str, column: str) -> bool:
         return (table, column) in self.references
 
+    def refers_to_version(self, table: str, column: str) -> bool:
+        """Whether a key leads to a version, of which nobody asks how many different ones there are."""
+        keys = (e for e in self.edges if e.child == table and column in e.child_columns)
+        return any(self.by_name[e.parent].versions is not None for e in keys)
+
     def labels(self, table: str) -> tuple[ColumnProfile, ...]:
         """The columns by which a person names a row; empty when rows have no name."""
         own = self.by_name[table]
@@ -159,7 +165,8 @@ class Atlas:
 
     def dates(self, table: str) -> tuple[ColumnProfile, ...]:
         """Dates of things on which the engine's date functions work."""
-        return tuple(c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1 and not is_kept_of_row(c))
+        dated = (c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1 and not is_kept_of_row(c))
+        return tuple(c for c in dated if not str(c.maximum).startswith(_NEVER))
 
     def ordered(self, table: str) -> tuple[ColumnProfile, ...]:
         """Columns whose order means something: quantities, years, dates."""
@@ -168,7 +175,7 @@ class Atlas:
 
     def categories(self, table: str) -> tuple[ColumnProfile, ...]:
         """Columns that group rows: at least two values, values that repeat, and no blank among them."""
-        rows = self.by_name[table].rows
+        rows = self.by_name[table].things
         return tuple(
             c
             for c in self.columns(table)
@@ -319,7 +326,7 @@ def is_key(table: TableProfile, columns: Iterable[str]) -> bool:
 
 def near_unique(table: TableProfile, column: ColumnProfile) -> bool:
     """Whether hardly two rows share a value."""
-    return column.unique or column.distinct >= 0.95 * table.rows * (1 - column.null_share)
+    return column.unique or column.distinct >= 0.95 * table.things * (1 - column.null_share)
 
 
 def extreme_is_tied(column: ColumnProfile, descending: bool) -> bool:

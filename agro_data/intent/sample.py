@@ -31,6 +31,7 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
+from agro_data.intent.versions import held_to_current
 from agro_data.profiling.profile import DatabaseProfile
 
 PATIENCE = 600  # draws without a new intent after which a database has given all it holds
@@ -86,7 +87,7 @@ def sample_intents(
         draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
             scene = Scene(atlas, chosen, rng, target)
-            shape, draft = "list", in_one_unit(scene, plain_list(scene))
+            shape, draft = "list", _settled(scene, plain_list(scene))
         if target:
             # Asked for even when nothing came of it, so that one hopeless column does not hold the floor.
             uses[target] += 1
@@ -118,10 +119,16 @@ def _draft(
     """A new draft of `shape`, or None: tried a few times, so that what is easy to make does not crowd out the rest."""
     for _ in range(TRIES):
         scene = Scene(atlas, prior, rng, target)
-        draft = in_one_unit(scene, GENERATORS[shape](scene))
+        draft = _settled(scene, GENERATORS[shape](scene))
         if draft is not None and identity(draft.query) not in seen:
             return draft
     return None
+
+
+def _settled(scene: Scene, draft: Draft | None) -> Draft | None:
+    """The draft, asked of rows that belong together: of one unit, and of those that are current."""
+    draft = in_one_unit(scene, draft)
+    return None if draft is None else replace(draft, query=held_to_current(draft.query, scene.atlas.profile))
 
 
 def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng: Random) -> tuple[str, str]:

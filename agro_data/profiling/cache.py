@@ -18,7 +18,15 @@ from typing import Any, TypeVar
 from agro_data.databases.types import Database
 from agro_data.faults import NO_SPACE
 from agro_data.files import write_text
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
+from agro_data.profiling.profile import (
+    ColumnProfile,
+    DatabaseProfile,
+    ForeignKey,
+    Metric,
+    NullRule,
+    TableProfile,
+    Versions,
+)
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
@@ -113,7 +121,8 @@ def code_version() -> str:
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 _TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, NullRule, TableProfile, DatabaseProfile)
+    kind.__name__: kind
+    for kind in (ColumnProfile, ForeignKey, Metric, NullRule, Versions, TableProfile, DatabaseProfile)
 }
 
 

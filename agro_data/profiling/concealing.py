@@ -9,7 +9,15 @@ from dataclasses import replace
 from agro_data.databases.checks import columns_of, constants_of
 from agro_data.databases.types import Cell
 from agro_data.profiling.bookkeeping import keeps_books
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, NullRule, TableProfile
+from agro_data.profiling.profile import (
+    ColumnProfile,
+    DatabaseProfile,
+    ForeignKey,
+    Metric,
+    NullRule,
+    TableProfile,
+    Versions,
+)
 from agro_data.profiling.texts import Texts
 from agro_data.sql.concealing import Hidden
 
@@ -67,6 +75,7 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
             key for key in table.partial_keys if not dropped & set(key[0]) and not _tells(key[1], dropped, taken)
         ),
         null_rules=tuple(rule for rule in table.null_rules if not _says(rule, dropped, taken)),
+        versions=_versions(table.versions, dropped, taken),
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
 
@@ -80,6 +89,20 @@ def _tells(check: str, dropped: set[str], taken: set[tuple[str, str]]) -> bool:
 def _says(rule: NullRule, dropped: set[str], taken: set[tuple[str, str]]) -> bool:
     """Whether a rule names a column that is gone, or one with a value that is."""
     return bool({rule.column, rule.state} & (dropped | {column for column, _ in taken}))
+
+
+def _versions(versions: Versions | None, dropped: set[str], taken: set[tuple[str, str]]) -> Versions | None:
+    if (
+        versions is None
+        or {versions.key, versions.column} & dropped
+        or (versions.column, str(versions.current)) in taken
+    ):
+        return None
+    return replace(
+        versions,
+        steady=tuple(name for name in versions.steady if name not in dropped),
+        validity=tuple(name for name in versions.validity if name not in dropped),
+    )
 
 
 def _column(column: ColumnProfile, taken: set[tuple[str, str]]) -> ColumnProfile:

@@ -107,6 +107,22 @@ class NullRule:
 
 
 @dataclass(frozen=True)
+class Versions:
+    """Rows are versions of a thing, called `singular`, that has its `key`. Of each at most one is current: that in
+    which `column` is `current`, or NULL for None. `steady` are columns that all versions of a thing have alike,
+    `validity` those that say when a version holds.
+    """
+
+    singular: str
+    plural: str
+    key: str
+    column: str
+    current: int | str | None
+    steady: tuple[str, ...] = ()
+    validity: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TableProfile:
     """One table or view: its columns, keys and how people call it."""
 
@@ -130,6 +146,7 @@ class TableProfile:
     partial_keys: tuple[tuple[tuple[str, ...], str], ...] = ()  # columns of which no two rows that meet a condition (as
     # those of `checks` are) have the same
     null_rules: tuple[NullRule, ...] = ()
+    versions: Versions | None = None
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
     namespace: str = ""  # the schema of the database in which it stands, "" for `main`
@@ -140,6 +157,11 @@ class TableProfile:
 
     def column(self, name: str) -> ColumnProfile:
         return self.by_name[name]
+
+    @property
+    def things(self) -> int:
+        """How many things the rows are of: as many as there are, but for versions."""
+        return self.rows if self.versions is None else self.by_name[self.versions.key].distinct
 
     def never_null(self, name: str) -> bool:
         """Whether no row holds NULL in the column; a sample that met none shows nothing."""

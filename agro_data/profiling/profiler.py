@@ -25,7 +25,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.remarks import remarks
 from agro_data.profiling.roles import Place, role_of, unit_of
-from agro_data.profiling.row_versions import keeps_versions
+from agro_data.profiling.row_versions import keeps_versions, with_versions
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.trees import is_tree
@@ -80,12 +80,20 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         keys = _all_keys(connection, reads, declared + stated, proposals)
         problems = [*connection.problems, *problems, *unread]
         faults = (*connection.faults, *unread)
-    numbered = [
-        rows
-        for name, read in reads.items()
-        for rows in numbered_rows(name, names[name].words, read.statistics.values())
-    ]
-    profiles = tuple(_table_profile(read, names[name], keys, semantics, numbered) for name, read in reads.items())
+        numbered = [
+            rows
+            for name, read in reads.items()
+            for rows in numbered_rows(name, names[name].words, read.statistics.values())
+        ]
+        profiles = tuple(
+            with_versions(
+                connection,
+                _table_profile(read, names[name], keys, semantics, numbered),
+                (names[name].singular, names[name].plural),
+                {column for key in keys if key.table == name for column in key.columns},
+            )
+            for name, read in reads.items()
+        )
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,
@@ -117,6 +125,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 checks=tuple(check for check in table.checks if not constants_of(check)),
                 partial_keys=tuple(key for key in table.partial_keys if not constants_of(key[1])),
                 null_rules=(),
+                versions=None,
                 columns=tuple(
                     replace(
                         column.without_values(),

@@ -14,6 +14,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.intent.atlas import Atlas
 from agro_data.profiling.cache import decode, encode
+from agro_data.profiling.profile import Versions
 from agro_data.profiling.profiler import profile_database
 
 SHOP = """
@@ -332,3 +333,43 @@ def test_rows_of_a_slowly_changing_dimension_are_versions(tmp_path: Path) -> Non
     assert {table.plural for table in profile.tables} == {"customer versions", "prices"}
     assert profile.table("dim_customer").label_columns == ("customer_name",)
     assert any("'dim_customer': each row is a version" in said for said in profile.problems)
+    known = profile.table("dim_customer").versions
+    assert known == Versions(
+        "customer", "customers", "customer_id", "is_current", 1, (), known.validity if known else ()
+    )
+    assert known is not None
+    assert set(known.validity) == {"valid_from", "valid_to", "is_current"}
+    assert profile.table("dim_customer").partial_keys == ((("customer_id",), '"is_current" = 1'),)
+    assert profile.table("price").versions is None
+    assert decode(encode(profile)) == profile
+
+
+def test_versions_are_known_only_where_rows_prove_them(tmp_path: Path) -> None:
+    """Two current rows of one customer prove nothing; columns that no version changes are seen with a few things."""
+    table = """
+    CREATE TABLE dim_customer (customer_key INTEGER PRIMARY KEY, customer_id TEXT, name TEXT NOT NULL,
+        city TEXT NOT NULL, valid_from TEXT, valid_to TEXT, current_flag TEXT);
+    """
+    rows = [
+        (2 * n + version, f"C{n}", f"Ann {n}", f"city {n + version}", "2020-01-01", "9999-12-31", "NY"[version])
+        for n in range(6)
+        for version in (0, 1)
+    ]
+    script = table + "".join(f"INSERT INTO dim_customer VALUES {row!r};" for row in rows)
+    known = profile_database(sqlite_database(tmp_path / "mart.sqlite", script)).table("dim_customer").versions
+    assert known is not None
+    assert (known.current, known.steady) == ("Y", ("name", "valid_from", "valid_to"))
+    double = script + "INSERT INTO dim_customer VALUES (99, 'C1', 'Ann 1', 'Rome', '2020-01-01', NULL, 'Y');"
+    assert profile_database(sqlite_database(tmp_path / "two.sqlite", double)).table("dim_customer").versions is None
+
+
+def test_a_snapshot_by_dbt_is_current_where_nothing_has_followed(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE orders_snapshot (order_id TEXT, status TEXT, dbt_scd_id TEXT, dbt_valid_from TEXT, dbt_valid_to TEXT);
+    INSERT INTO orders_snapshot VALUES ('O-1', 'new', 'a', '2020-01-01', '2020-01-05'),
+        ('O-1', 'paid', 'b', '2020-01-05', NULL), ('O-2', 'new', 'c', '2020-01-02', NULL);
+    """
+    table = profile_database(sqlite_database(tmp_path / "mart.sqlite", script)).table("orders_snapshot")
+    assert table.versions is not None
+    assert (table.versions.column, table.versions.current) == ("dbt_valid_to", None)
+    assert table.partial_keys == ((("order_id",), '"dbt_valid_to" IS NULL'),)

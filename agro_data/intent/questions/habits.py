@@ -119,5 +119,6 @@ OF_ENTITY: Weights = {"of each": 28, "plural": 60, "lead": 12}
 HAVE = 0.6  # "the number of players it has", else "the number of its players"
 ARE_IN = 0.6  # "how many rooms are there in each building", else "how many rooms does each building have"
 ALONG: Weights = {"and": 76, "along with": 18, "as well as": 6}
+MONTH_BY_NAME = 0.4  # "April 11, 2011", in all dates of a question; else as it is stored
 BARE_WORD = 0.5  # so does a code or a single word
 TOTAL_NUMBER = 0.15  # "the total number of singers"

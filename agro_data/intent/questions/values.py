@@ -120,7 +120,7 @@ def _says(phrase: str, unit: str) -> bool:
 
 
 def _say_date(text: str, voice: Voice) -> str:
-    if _ISO_DATE.fullmatch(text) is None or not voice.chance(0.4):
+    if _ISO_DATE.fullmatch(text) is None or not voice.months:
         return text if re.fullmatch(r"[\d :.T/-]+", text) else quoted(text, voice)
     try:
         day = date.fromisoformat(text)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from agro_data.intent.questions.habits import ENDS, QUOTE_DOUBLE
+from agro_data.intent.questions.habits import ENDS, MONTH_BY_NAME, QUOTE_DOUBLE
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class Voice:
         self.oxford = self.chance(0.5)
         # One question speaks of ends of a scale in one pair of words.
         self.scale = self.weigh(ENDS)
+        self._months: bool | None = None
 
     def pick(self, *options: str) -> str:
         """One of the options, all equally likely; repeat one to make it likelier."""
@@ -61,9 +62,16 @@ class Voice:
         other = Voice.__new__(Voice)
         other.style, other._evidence, other._random = self.style, self._evidence, random.Random()
         other._random.setstate(self._random.getstate())
-        other.scale, other.quote = self.scale, self.quote
+        other.scale, other.quote, other._months = self.scale, self.quote, self._months
         other.lower_id, other.oxford = self.lower_id, self.oxford
         return other
+
+    @property
+    def months(self) -> bool:
+        """Whether the dates of the question have their months by name."""
+        if self._months is None:
+            self._months = self.chance(MONTH_BY_NAME)
+        return self._months
 
     @property
     def evidence(self) -> str | None:

@@ -126,6 +126,9 @@ def least_is_known(found: Grouping, value: Aggregate, narrowed: bool) -> bool:
 
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
     """Grouping by a parent: its label when that is a key, else its key and label."""
+    if (versions := frame.table(parent).versions) is not None:
+        key = Column(parent, versions.key)  # a thing is one group, whatever its versions are called
+        return (key,), (key,)
     shown = tuple(frame.labels(parent))
     own = scene.atlas.key(frame.table(parent).name)
     if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):

@@ -167,7 +167,12 @@ def count(scene: Scene) -> Draft | None:
             c
             for c in scene.atlas.columns(table.name)
             if 1 < c.distinct < 0.8 * table.rows
-            and (c.role in ("category", "text", "year") or (table.name, c.name) == scene.target)
+            and not scene.atlas.refers_to_version(table.name, c.name)
+            and (
+                c.role in ("category", "text", "year")
+                or (table.versions is not None and c.name == table.versions.key)
+                or (table.name, c.name) == scene.target
+            )
         ]
         column = scene.column(table.name, several)
         # The different parents of rows of one parent are that one.
@@ -240,10 +245,10 @@ def superlative(scene: Scene) -> Draft | None:
     lot = scene.rng.random()
     shown = [c for c in frame.labels(frame.root, whole=True) if c != key] if lot >= 0.2 else []
     if not shown:
-        shown = details(frame, frame.root, scene.number(scene.prior.projections, 1), [key]) or [key]
+        shown = details(frame, frame.root, scene.number(scene.prior.projections, 1), [key, *fixed(where)]) or [key]
     elif lot < 0.32:
         shown = [*shown, key]
     elif lot < 0.42:
-        shown = [*shown, *details(frame, frame.root, 1, [key, *shown])]
+        shown = [*shown, *details(frame, frame.root, 1, [key, *shown, *fixed(where)])]
     query = frame.query(select=outputs(shown), where=where, order_by=(OrderKey(key, descending),), limit=k)
     return Draft(query, "total_order")

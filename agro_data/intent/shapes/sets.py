@@ -151,7 +151,7 @@ def _contrasts(scene: Scene, table: TableProfile, column: ColumnProfile, group: 
         return False
     if column.role in ("measure", "year"):
         return is_number(column)
-    return column.role in ("category", "text") and column.distinct <= max(3, 0.6 * table.rows)
+    return column.role in ("category", "text") and column.distinct <= max(3, 0.6 * table.things)
 
 
 def _apart(below: Comparison, above: Comparison) -> bool:
@@ -186,6 +186,8 @@ def _identity(scene: Scene, table: str, operator: Operator) -> tuple[str, ...]:
     Two albums of one title, each with one of the two songs, are no album with both. A name that is a key stands alone.
     Names also stand alone if each is asked for only once, whichever row has it.
     """
+    if (versions := scene.atlas.by_name[table].versions) is not None:
+        return (versions.key,)
     own, label, key = scene.atlas.by_name[table], _unique_label(scene, table), scene.atlas.key(table)
     named = label is not None and not has_gaps(own, label)
     if label is not None and named and (operator == "union" or scene.atlas.tells_apart(table, label.name)):

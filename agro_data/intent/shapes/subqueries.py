@@ -82,7 +82,8 @@ def compare_average(scene: Scene) -> Draft | None:
 
 def _related(scene: Scene, negated: bool) -> Draft | None:
     def ways(table: TableProfile) -> list[Edge]:
-        return [e for e in scene.atlas.down[table.name] if e.child != e.parent]
+        # Other versions of a thing may have what its current one has not.
+        return [e for e in scene.atlas.down[table.name] if e.child != e.parent and table.versions is None]
 
     table = scene.subject(ways)
     if table is None:
