@@ -99,7 +99,7 @@ def export(
     made = FORMS[form](material)
     lost = 0 if form in CLARIFYING else opened.examples().select(pl.len()).collect().item() - material.rows.height
     notes = (f"{lost:,} questions without one answer are not in this form: nobody can ask back in it",) if lost else ()
-    record = {"corpus": opened.corpus, "version": opened.name, "fingerprint": opened.fingerprint}
+    record: dict[str, str | int] = {"corpus": opened.corpus, "version": opened.name, "fingerprint": opened.fingerprint}
     record |= {"form": form, "schema_style": style, "schema_tokens": budget}
     write_files(target, {**made.files, EXPORT: f"{json.dumps(record, indent=1)}\n"})
     return Exported(target, form, dict(made.rows), made.left_out, (*made.notes, *notes))

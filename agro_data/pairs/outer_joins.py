@@ -23,12 +23,12 @@ from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.conditions import joined, links, parts_of
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Binding, Resolution, Scope, Source
-from agro_data.sql.walks import around, joined, parts_of
+from agro_data.sql.walks import around
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute
-from agro_data.verify.mutants.edit import links
 from agro_data.verify.proofs import proved_equivalent
 
 _ALL = re.compile(

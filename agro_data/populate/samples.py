@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args(arguments)
     for name in domain_names():
-        path, written = build_sample(name, options.folder, options.seed)
+        path, written = build_domain(load_domain(name), options.folder, options.seed)
         tables = len(load_domain(name).schema.tables)
         state = "written" if written else "kept"
         print(f"{path.name:28} {tables:3} tables {path.stat().st_size / 1024:8,.0f} KiB  {state}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.intent.atlas import Atlas
+from agro_data.sql.conditions import joined, parts_of
 from agro_data.sql.resolution import Binding, Resolution, Source
-from agro_data.sql.walks import joined, parts_of
 
 
 def with_existence(found: Resolution, atlas: Atlas) -> bool:
