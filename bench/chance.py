@@ -5,11 +5,11 @@ from __future__ import annotations
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.sql.resolution import Resolution
-from agro_data.verify.ties import chance_in, probes_of
+from agro_data.verify.chance.ties import chance_in, probes_of
 
 
 def by_chance(gold: Resolution, database: Database, sandbox: Sandbox) -> bool | None:
-    """As `verify.ties` finds it; None where a probe met its limit, and so said nothing."""
+    """As `verify.chance.ties` finds it; None where a probe met its limit, and so said nothing."""
     if chance_in(gold) is not None:
         return True
     probes = probes_of(gold, database.dialect)

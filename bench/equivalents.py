@@ -4,7 +4,7 @@ python -m bench.equivalents ../shared/data/spider/train.json --databases ../shar
 python -m bench.equivalents <out>/<corpus>/<version> --databases ../shared/data/spider/database --draw 150
 
 Gold and mutant must agree on every instance: random ones of the database, and ones directed at the pair. Where they
-differ only because the gold's own answer is open to chance there (a tie, as `verify.ties` finds it), the pair is
+differ only because the gold's own answer is open to chance there (a tie, as `verify.chance.ties` finds it), the pair is
 counted apart. The pairs drawn, spread over rules and databases, are printed for a person to judge, each with what the
 schema promises of the columns it names. `--only-draw` runs nothing. `--recorded` draws from what the certificates of
 a corpus version call equivalent, and says which of these the proofs of today no longer do.

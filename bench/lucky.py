@@ -47,9 +47,9 @@ from agro_data.stages.certifying import BATCH, BATCHES, SHARE
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS as POOL_LIMITS
+from agro_data.verify.chance.ties import chance_in, probes_of
 from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
-from agro_data.verify.ties import chance_in, probes_of
 from bench.machine import cpu_seconds
 from bench.tables import show
 

@@ -7,8 +7,8 @@ IN and EXISTS for a join on a key and back, a derived table for a table, a CTE m
 De Morgan, BETWEEN, comparisons turned round, one list for several equalities. Gold and rewrite run on the gold's own
 database and are compared under `strict`.
 
-A gold whose own answer is open to chance there (a tie, as `verify.ties` finds it) says nothing of the comparison: the
-headline is what is called wrong of the others; the raw share of all stands beside it. The others are judged, too:
+A gold whose own answer is open to chance there (a tie, as `verify.chance` finds it) says nothing of the comparison:
+the headline is what is called wrong of the others; the raw share of all stands beside it. The others are judged, too:
 without their outermost LIMIT, and with the order keys shown, gold and rewrite must give the same rows. What is called
 wrong is printed.
 """

@@ -22,8 +22,8 @@ from agro_data.software import code_version
 from agro_data.sql.scope import Schema
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS
+from agro_data.verify.chance.shuffled_copy import shuffled_copy
 from agro_data.verify.check import verify_statements
-from agro_data.verify.determinism import shuffled_copy
 from agro_data.words import counted
 
 RECORD = "pool.json"

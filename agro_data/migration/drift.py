@@ -31,7 +31,7 @@ from agro_data.publish.read import DERIVED, Version
 from agro_data.software import code_version
 from agro_data.stages.surrogates import surrogates
 from agro_data.verify.certificates.pool import LIMITS
-from agro_data.verify.determinism import shuffled_or_none
+from agro_data.verify.chance.shuffled_copy import shuffled_or_none
 from agro_data.verify.replay import replay, replay_instances
 
 SOURCE = Limits(seconds=10.0, steps=STEPS)

@@ -23,12 +23,12 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.scope import Schema, resolve
 from agro_data.sql.walks import leftmost
+from agro_data.verify.chance.judging import CUT
 from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.edits import Change, edited, swap
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.informative import Variant, drop_variants
-from agro_data.verify.judging import CUT
 from agro_data.verify.proofs import proved_equivalent
 from agro_data.words import capital
 

@@ -31,7 +31,7 @@ from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
-from agro_data.verify.determinism import shuffled_or_none
+from agro_data.verify.chance.shuffled_copy import shuffled_or_none
 from agro_data.words import capital, counted
 
 # A gold is not at fault for being long.

@@ -22,7 +22,7 @@ from agro_data.stages.running import StageCounts, failures, files, lacking, run
 from agro_data.stages.shard.synthesised import made
 from agro_data.stages.shard.verified import verified
 from agro_data.stages.task import Task
-from agro_data.verify.determinism import shuffled_or_none
+from agro_data.verify.chance.shuffled_copy import shuffled_or_none
 from agro_data.work import Work
 
 ACCEPTANCE = 0.85  # expected before anything is known

@@ -9,12 +9,12 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import Schema
-from agro_data.verify.determinism import reference
+from agro_data.verify.chance.shuffled_copy import reference
+from agro_data.verify.chance.ties import MOST, chance_in, probes_of, too_many
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import drop_variants
-from agro_data.verify.ties import MOST, chance_in, probes_of, too_many
 
 CHECKS = ("gate", "ties", "execution", "not_empty", "row_order", "informative")
 
@@ -66,7 +66,7 @@ def verify_statements(
 ) -> list[StatementVerdict]:
     """One verdict for each statement, in order. A statement that fails one check is not run for the next.
 
-    `schema` is `{table: {column: type}}`. `shuffled` is the copy that `determinism.shuffled_copy` made; without it
+    `schema` is `{table: {column: type}}`. `shuffled` is the copy that `shuffled_copy` made; without it
     the row-order check is left out. `informative=False` leaves out the dropped conditions; with `any_cut`, a LIMIT
     between rows that tie is a tie even if they show the same. All executions of one kind
     go to the sandbox together: four rounds, however many statements.

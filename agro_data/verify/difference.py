@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agro_data.databases.types import Cell
 from agro_data.verify.equivalence import Row, Rows, same_row
@@ -105,9 +105,3 @@ def _cell(cell: Cell) -> str:
 
 def _cut(text: str) -> str:
     return cut("".join(character if character.isprintable() else "·" for character in text), CELL_WIDTH)
-
-
-def listed(items: Sequence[str], most: int = 3) -> str:
-    """The first few of many, and how many more there are."""
-    rest = len(items) - most
-    return ", ".join(items[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -35,7 +35,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema, resolve
-from agro_data.verify.determinism import shuffled_copy, size_of
+from agro_data.verify.chance.shuffled_copy import shuffled_copy, size_of
 from agro_train.questions import Questions, Row
 from agro_train.trajectories.conventions import Convention, Spelling, spelling
 from agro_train.trajectories.teachers import RESPELT

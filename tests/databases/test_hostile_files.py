@@ -21,7 +21,7 @@ from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, open_duckdb
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.personal import scan_files
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.chance.shuffled_copy import shuffled_copy
 
 
 def with_hot_journal(folder: Path) -> Path:

@@ -22,7 +22,7 @@ from agro_data.databases.opening import open_duckdb, stamp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.exports.export import write_files
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.chance.shuffled_copy import shuffled_copy
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.verify import determinism
-from agro_data.verify.determinism import reference, shuffled_copy, written_copy
+from agro_data.verify.chance.shuffled_copy import reference, shuffled_copy, written_copy
 
 
 def rows(database: Database, sql: str) -> list[tuple[Cell, ...]]:

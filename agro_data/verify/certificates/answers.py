@@ -14,10 +14,10 @@ from agro_data.sql.joined_on import joined_on
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import Schema
 from agro_data.verify.certificates.pool import Instance
+from agro_data.verify.chance.ties import Probe, chance_in, probes_of
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement
-from agro_data.verify.ties import Probe, chance_in, probes_of
 
 _ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 

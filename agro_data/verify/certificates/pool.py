@@ -16,7 +16,7 @@ from agro_data.databases.content import instance_at, written_hash
 from agro_data.databases.types import Database, Limits
 from agro_data.populate.schema import Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
-from agro_data.verify.determinism import written_copy
+from agro_data.verify.chance.shuffled_copy import written_copy
 
 FILES = 64  # a database (DESIGN section 4)
 BYTES = 20 * 2**20  # a database

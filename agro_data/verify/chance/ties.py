@@ -23,9 +23,9 @@ from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.visible import columns_seen, gives_rows
 from agro_data.sql.walks import leftmost, local_nodes
-from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
+from agro_data.verify.chance.choices import Choice, choices, distinct_on, whole_window
+from agro_data.verify.chance.judging import Harmful, OrderJudge, several_rows
 from agro_data.verify.equivalence import Rows
-from agro_data.verify.judging import Harmful, OrderJudge, several_rows
 
 TIED = 24  # rows beyond a LIMIT that are looked at: those that compare equal may all show the same
 MOST = 60  # places of a query that are looked into
