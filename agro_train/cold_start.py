@@ -20,7 +20,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.load import files_of
 from agro_data.hashing import file_hash, stable_hash
 from agro_data.publish.read import NoVersion, Version, open_version
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.fine_tune import Check, fine_tune
 from agro_train.language_model.loading import (

@@ -28,7 +28,9 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.execution import execute
-from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
+from agro_data.verify.failures import failure_class
+from agro_data.verify.golds import Case, GoldResults, Grade
+from agro_data.verify.grade import grade_many
 from agro_train.advantages import anchor_key
 from agro_train.clarifying import points_at
 from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
@@ -42,7 +44,7 @@ RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ung
 
 @dataclass(frozen=True)
 class Look:
-    """One query of a rollout and what became of it. `error_class` is one of `grade.ERROR_CLASSES`, or ""."""
+    """One query of a rollout and what became of it. `error_class` is one of `verify.failures.ERROR_CLASSES`, or ""."""
 
     sql: str
     digest: str

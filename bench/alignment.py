@@ -36,7 +36,7 @@ from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.certificates.pool import LIMITS
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from bench.expected import Expected
 from bench.machine import description
 from bench.planting import SHARES, Fault, Planted, plant, simulated, variants

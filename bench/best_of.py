@@ -24,7 +24,8 @@ from agro_data.evaluation.statistics import pass_at
 from agro_data.progress import Lines
 from agro_data.publish.read import open_version
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from agro_train.agents.opening import open_agent
 from agro_train.comparison.scoring import answerable
 from agro_train.decoding import Decoding

@@ -20,7 +20,8 @@ import polars as pl
 from agro_data.databases.sandbox import Sandbox
 from agro_data.hashing import seed_of
 from agro_data.publish.read import Version, open_version
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Source, find_sources
 

@@ -23,7 +23,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.check import verify_statements
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_data.verify.mutants import mutants_of
 from bench.altering import Altered, altered_questions, wrong_evidence
 from bench.expected import Expected, expected

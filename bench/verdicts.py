@@ -26,7 +26,8 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Trial, TrialResult
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from bench.machine import Usage, description
 from bench.tables import show
 

@@ -20,7 +20,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import interval, spelled
 from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.publish.read import open_version
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from agro_train.agents.agent import Agent
 from agro_train.agents.opening import open_agent
 from agro_train.decoding import Branch, Decoding, decode

@@ -27,7 +27,8 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.scope import Schema, resolve
 from agro_data.sql.walks import local_nodes
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from agro_train.sql_env import SQL_LIMITS
 from bench.tables import show
 

@@ -10,7 +10,8 @@ from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, group
 from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.execution import execute
-from agro_data.verify.grade import GoldResults, Grade, grade_many
+from agro_data.verify.golds import GoldResults, Grade
+from agro_data.verify.grade import grade_many
 
 UNALIKE = Grade(0.0, "the same rows, with columns that the gold lacks or without some of its own", "columns")
 

@@ -26,7 +26,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.prompts.judge import Ruling
 from agro_data.sql.difficulty import HARDNESS
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 
 CYCLES = 3
 UNSETTLED = "unsettled"

@@ -14,7 +14,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
 from agro_data.protocol import ENGINES
 from agro_data.sql.scope import Schema
-from agro_data.verify.grade import Case
+from agro_data.verify.golds import Case
 from agro_data.verify.ordering import orders
 
 

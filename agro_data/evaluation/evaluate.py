@@ -25,7 +25,7 @@ from agro_data.evaluation.verdict import Verdict
 from agro_data.folders import unkept
 from agro_data.progress import Reporter, silent
 from agro_data.verify.gold_cache import GoldCache
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)

@@ -17,7 +17,7 @@ from agro_data.evaluation.scoring import score
 from agro_data.evaluation.verdict import Verdict
 from agro_data.evaluation.voting import elected
 from agro_data.progress import Reporter
-from agro_data.verify.grade import Case, GoldResults, Grade
+from agro_data.verify.golds import Case, GoldResults, Grade
 
 UNGRADABLE = ("gold_failed", "no_database", "no_gold")  # classes of verdicts for which no prediction is to blame
 CHUNK = 2_000  # predictions, or as many as one database has, between two reports of progress

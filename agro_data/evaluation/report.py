@@ -8,7 +8,7 @@ from typing import Any
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.metrics import METRICS
 from agro_data.pages import packed, templates
-from agro_data.verify.grade import ERROR_CLASSES
+from agro_data.verify.failures import ERROR_CLASSES
 
 
 def render_report(found: Evaluation, name: str) -> str:

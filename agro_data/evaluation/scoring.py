@@ -18,7 +18,9 @@ from agro_data.evaluation.official import bird_statement, spider_ordered, spider
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import soft_f1
-from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
+from agro_data.verify.failures import failure_class
+from agro_data.verify.golds import Case, GoldResults, Grade
+from agro_data.verify.grade import grade_many
 
 Names = tuple[Columns, Same]
 

@@ -12,7 +12,7 @@ from agro_data.files import json_lines
 
 @dataclass(frozen=True)
 class Verdict:
-    """`score` is the first attempt's. `error_class` is "" when it is right, else a class of `verify.grade`.
+    """`score` is the first attempt's. `error_class` is "" when it is right, else one of `ERROR_CLASSES`.
 
     `instance` is the file that told the prediction from the gold, `instances` the number of files tried. With several
     attempts `scores` has the score of each, `voted` the number of the one that the vote by results chose, and `votes`

@@ -16,7 +16,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.protocol import Malformed, parse_turn
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, Grade, grade_many
+from agro_data.verify.golds import Case, GoldResults, Grade
+from agro_data.verify.grade import grade_many
 
 
 class Grader:

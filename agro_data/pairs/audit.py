@@ -22,7 +22,8 @@ from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.pairs.finding import FOLLOWS, TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, OF_PAIRS, Verified, verify_pairs
 from agro_data.progress import Reporter, silent
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 
 ROUNDS = 8  # faults of one statement that are mended one after another
 BETWEEN = frozenset({"duplicate", "contradiction", "same_question", "split_leak"})  # of a pair and another

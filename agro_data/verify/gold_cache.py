@@ -32,7 +32,7 @@ Pair = tuple[Database, str]
 
 
 class GoldCache:
-    """What `grade.GoldResults` remembers in `folder`. A file that is no cache of ours is replaced."""
+    """What `golds.GoldResults` remembers in `folder`. A file that is no cache of ours is replaced."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE

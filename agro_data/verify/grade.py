@@ -7,193 +7,28 @@ prediction is run up to the first instance that tells it apart.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from agro_data.databases.content import is_as_found
 from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import count_difference, first_difference, shown
 from agro_data.verify.equivalence import Comparison, Mode, Rows, Size, apart_by_size, compare, intent, strict
+from agro_data.verify.failures import failure_class
 from agro_data.verify.gate import check_statement
-from agro_data.verify.gold_cache import GoldCache
+from agro_data.verify.golds import Case, GoldResults, Grade, Standard, cells_of, file_of
 from agro_data.verify.hedging import hedges
-from agro_data.verify.ordering import has_open_order, order_keys, orders
+from agro_data.verify.ordering import has_open_order
 
-ERROR_CLASSES = (
-    "missing",  # no prediction
-    "syntax",  # the engine cannot parse it
-    "schema",  # a table or column that is not there
-    "refused",  # not one read-only SELECT, or one whose answer is chance
-    "constant",  # an answer that is read from no table
-    "execution",  # it parses, and fails when run
-    "time_limit",
-    "too_large",
-    "empty",  # no row where rows are expected
-    "columns",  # another number of columns, or the same in another order
-    "wrong_rows",
-    "order",  # the rows are right, their order is not
-    "gold_failed",  # the gold does not run: nothing can be right
-    "ungradable",  # the gold is empty on every instance: nothing can be told from it
-    "unanswerable",  # an answer to a question that has none
-    "no_database",
-    "no_gold",  # nothing to compare with
-    "wrong_form",  # exact set match: another query than the gold, whatever its rows
-)
 _COMPARED = {"column_count": "columns", "row_count": "wrong_rows", "values": "wrong_rows", "order": "order"}
-_EXACT = ("spider", "bird")  # modes that tell 0.1 + 0.2 from 0.3, and 1 from 1.0, which a digest does not
-KEPT_CELLS = 1_000_000  # of golds' results, that a `GoldResults` keeps
 # Cases whose rows are fetched together: a few at first, more while they come to few cells.
 _FEW, _MANY, _CELLS = 8, 128, 1_000_000
-
-
-@dataclass(frozen=True)
-class Case:
-    """A prediction and the gold with which it is compared. `databases` are the instances that are valid for the gold.
-
-    `ordered` says whether the order of rows counts; None: iff the gold orders at top level. `alternatives` is SQL
-    known to be right too; only `intent` heeds it. With `schema` a guarded grade checks names against it.
-    """
-
-    gold: str
-    predicted: str
-    databases: tuple[Database, ...]
-    ordered: bool | None = None
-    alternatives: tuple[str, ...] = ()
-    schema: Schema | None = None
-
-
-@dataclass(frozen=True)
-class Grade:
-    """`error_class` is "" when the prediction is right, else one of `ERROR_CLASSES`; `reason` is for a person.
-
-    `place` names the file that told the prediction apart, `agreed` counts those that did not, and `idle` are those on
-    which the gold does not run, each with the reason: they say nothing.
-    """
-
-    score: float
-    reason: str = ""
-    error_class: str = ""
-    place: str = ""
-    agreed: int = 0
-    idle: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def right(self) -> bool:
-        return self.score == 1.0
-
-
-@dataclass
-class Standard:
-    """The standard for predictions of one gold: the databases on which the gold runs, and digests known to be right.
-
-    `expected` grows as results are compared and found equal. `refusal` is set when nothing can be graded.
-    """
-
-    golds: tuple[str, ...]  # the gold, then its alternatives
-    spelled: str
-    ordered: bool
-    databases: tuple[Database, ...]
-    expected: list[tuple[str, ...]]
-    refusal: Grade | None = None
-    always_empty: bool = False
-    several_rows: bool = False  # on some database
-    keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
-    exact: bool = False  # equal digests show nothing where there are floats
-    idle: tuple[tuple[str, str], ...] = ()  # databases on which it does not run, and why
-
-    def accept(self, place: int, result: Result) -> None:
-        """Remember that a result on the database at `place` was compared and found equal."""
-        if not (self.exact and result.floats):
-            self.expected[place] = (*self.expected[place], result.digest_if(self.ordered))
-
-
-@dataclass
-class GoldResults:
-    """Results of golds, each run once: by (database content, SQL text). One for a whole training.
-
-    With `remembered`, results outlive the process.
-    """
-
-    remembered: GoldCache | None = None
-    _results: dict[tuple[str, str], Result] = field(default_factory=dict)  # without rows
-    _rows: dict[tuple[str, str], Result] = field(default_factory=dict)
-    _cells: int = 0  # in `_rows`
-    _standards: dict[tuple[object, ...], Standard] = field(default_factory=dict)
-
-    def standards(self, cases: Sequence[Case], sandbox: Sandbox, mode: Mode) -> list[Standard]:
-        """The standard of each case, in order. Golds that have not been run are run, all in one call."""
-        keys = [_standard_key(case, mode) for case in cases]
-        new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self._standards}
-        wanted = [(d, sql) for case in new.values() for d in case.databases for sql in _golds(case, mode)]
-        missing = {_key(*pair): pair for pair in wanted if _key(*pair) not in self._results}
-        if self.remembered is not None:
-            known = self.remembered.recall(list(missing.values()), sandbox.limits)
-            self._results |= {_key(*pair): result for pair, result in known.items()}
-            missing = {key: pair for key, pair in missing.items() if pair not in known}
-        found = dict(zip(missing.values(), sandbox.run_many(list(missing.values())), strict=True))
-        self._results |= {_key(*pair): result for pair, result in found.items()}
-        if self.remembered is not None:
-            self.remembered.keep(_lasting(found), sandbox.limits)
-        for key, case in new.items():
-            self._standards[key] = self._standard(case, mode)
-        return [self._standards[key] for key in keys]
-
-    def _standard(self, case: Case, mode: Mode) -> Standard:
-        golds = _golds(case, mode)
-        ordered = orders(case.gold, _dialect(case)) if case.ordered is None else case.ordered
-        results = [self._results[_key(database, case.gold)] for database in case.databases]
-        runs = tuple(d for d, result in zip(case.databases, results, strict=True) if result.ok)
-        exact = mode in _EXACT
-        expected = []
-        for database in runs:
-            right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
-            expected.append(tuple([r.digest_if(ordered) for r in right if not (exact and r.floats)]))
-        standard = Standard(golds, spelling(case.gold), ordered, runs, expected, exact=exact)
-        judged = zip(case.databases, results, strict=True)
-        standard.idle = tuple((_name(d), result.error or result.status) for d, result in judged if not result.ok)
-        if mode == "intent":
-            standard.keys = order_keys(case.gold, _dialect(case))
-        standard.always_empty = not any(result.row_count for result in results)
-        standard.several_rows = any(result.row_count > 1 for result in results)
-        if not case.databases:
-            standard.refusal = Grade(0.0, "no database to grade on", "no_database")
-        elif not runs:
-            why = f"the gold does not run: {results[0].error or results[0].status}"
-            standard.refusal = Grade(0.0, why, "gold_failed", _name(case.databases[0]))
-        return standard
-
-    def shape(self, database: Database, sql: str) -> Result:
-        """The result of a gold that has been run, without its rows."""
-        return self._results[_key(database, sql)]
-
-    def rows(self, pairs: Iterable[tuple[Database, str]], sandbox: Sandbox) -> list[Result]:
-        """Results with rows, in order; the last are kept, up to `KEPT_CELLS`."""
-        asked = [(_key(*pair), pair) for pair in pairs]
-        new = {key: pair for key, pair in asked if key not in self._rows}
-        found = dict(zip(new, sandbox.run_many(list(new.values()), want="rows"), strict=True))
-        results = [found[key] if key in found else self._rows[key] for key, _ in asked]
-        self._rows |= found
-        self._cells += sum(map(_cells, found.values()))
-        while self._cells > KEPT_CELLS:
-            self._cells -= _cells(self._rows.pop(next(iter(self._rows))))
-        return results
-
-
-def _lasting(found: Mapping[tuple[Database, str], Result]) -> list[tuple[tuple[Database, str], Result]]:
-    """Results on files that hold what their content hash says: others' would be found again under that hash."""
-    holding: dict[Database, bool] = {}
-    for database, _ in found:
-        if database not in holding:
-            holding[database] = is_as_found(database)
-    return [(pair, result) for pair, result in found.items() if holding[pair[0]]]
 
 
 @dataclass
@@ -295,14 +130,14 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
             why = apart_by_size(mode, _size(rights[0]), _size(result))
             kind = "empty" if result.row_count == 0 else _COMPARED[why]
             told = count_difference(_size(rights[0]), _size(result))
-            one.grade = Grade(0.0, told, kind, _name(one.database), one.agreed)
+            one.grade = Grade(0.0, told, kind, file_of(one.database), one.agreed)
         else:
             many.append((one, result))
     _compare(few, sandbox, golds, mode)
     for one, result in many:  # one at a time: a result may fill much of the memory
         whole = result if _has_rows(result) else sandbox.run(one.database, [one.case.predicted], "rows")[0]
         _compare([(one, whole)], sandbox, golds, mode)
-    return sum(_cells(result) for _, result in few)
+    return sum(cells_of(result) for _, result in few)
 
 
 def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
@@ -313,10 +148,10 @@ def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: Gol
         right = [next(rows) for _ in one.standard.golds] if result.ok else []
         if not result.ok:
             kind, reason = failure_class(result)
-            one.grade = Grade(0.0, reason, kind, _name(one.database), one.agreed)
+            one.grade = Grade(0.0, reason, kind, file_of(one.database), one.agreed)
         elif not right[0].ok:  # it ran before: the machine is out of time or memory
             why = f"the gold does not run again: {right[0].error or right[0].status}"
-            one.grade = Grade(0.0, why, "gold_failed", _name(one.database), one.agreed)
+            one.grade = Grade(0.0, why, "gold_failed", file_of(one.database), one.agreed)
         else:
             _judge(one, result, right, mode)
 
@@ -337,9 +172,9 @@ def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison, mode: Mode
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
     if gold and found.reason == "values" and len(gold[0]) > 1 and _permuted(gold, result.rows, mode):
         told = f"the same columns in another order: expected row 1 {shown(gold[0])}, got row 1 {shown(result.rows[0])}"
-        return Grade(0.0, told, "columns", _name(one.database), one.agreed)
+        return Grade(0.0, told, "columns", file_of(one.database), one.agreed)
     reason = first_difference(gold, result.rows, ordered=one.standard.ordered)
-    return Grade(0.0, reason, kind, _name(one.database), one.agreed)
+    return Grade(0.0, reason, kind, file_of(one.database), one.agreed)
 
 
 def _permuted(gold: Rows, predicted: Rows, mode: Mode) -> bool:
@@ -359,7 +194,7 @@ def _guard(one: _Open, mode: Mode, guarded: bool) -> None:
         return
     if not guarded and one.spelled == one.standard.spelled:
         return  # others' golds are right as they are
-    dialect = _dialect(case)
+    dialect = case.dialect
     try:
         predicted, reads = _read(case, dialect, guarded)
     except SqlRefused as refusal:
@@ -416,56 +251,6 @@ def _reads_a_table(tree: exp.Query) -> bool:
     return any(folded(table.name) not in ctes for table in tables)
 
 
-# --- failures in words -------------------------------------------------------------------------------------------
-
-
-def failure_class(result: Result) -> tuple[str, str]:
-    """Error class and reason of a result that is not "ok", from either engine's message."""
-    error = result.error or result.status
-    if result.status == "timeout":
-        return "time_limit", f"stopped: {error}"
-    if result.status == "too_large":
-        return "too_large", error
-    if result.status == "crashed":
-        return "execution", error
-    lowered = error.lower()
-    return next((name for name, test in _SAYS if test(lowered)), "execution"), error
-
-
-def _says(*words: str) -> Callable[[str], bool]:
-    return lambda text: any(word in text for word in words)
-
-
-_SAYS: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    ("refused", _says("not authorized", "one select statement is allowed", "not a select", "one statement at a time")),
-    ("schema", _says("no such column", "no such table", "ambiguous column", "catalog error", "binder error")),
-    ("syntax", _says("syntax error", "incomplete input", "unrecognized token", "parser error", "no tables specified")),
-    ("schema", _says("no such function", "cannot join using column")),
-)
-
-
-def _name(database: Database) -> str:
-    return database.relative_path or database.path.name
-
-
-def _dialect(case: Case) -> Dialect:
-    return case.databases[0].dialect if case.databases else "sqlite"
-
-
-def _golds(case: Case, mode: Mode) -> tuple[str, ...]:
-    return (case.gold, *case.alternatives) if mode == "intent" else (case.gold,)
-
-
-def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
-    databases = tuple([database.content_hash for database in case.databases])
-    return mode, case.gold, case.ordered, case.alternatives if mode == "intent" else (), databases
-
-
-def _cells(result: Result) -> int:
-    """Cells of rows that were fetched."""
-    return len(result.rows) * max(1, result.column_count)
-
-
 def _has_rows(result: Result) -> bool:
     """Whether its rows were fetched."""
     return len(result.rows) == result.row_count
@@ -478,7 +263,3 @@ def _size(result: Result) -> Size:
 def _all_cells(result: Result) -> int:
     """Cells of a result, fetched or not."""
     return result.row_count * result.column_count
-
-
-def _key(database: Database, sql: str) -> tuple[str, str]:
-    return database.content_hash, sql

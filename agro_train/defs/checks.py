@@ -10,7 +10,7 @@ from agro_data.defs.checks import result
 from agro_data.defs.place import Place
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.publish.read import DERIVED, open_version
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_train.defs.training import Training
 from agro_train.questions import PromptFormat, questions_of_version
 from agro_train.runs.corpora import contents_of, seen_by

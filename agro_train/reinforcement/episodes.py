@@ -12,7 +12,7 @@ import numpy as np
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Policy, Rollout, finish, start
 from agro_train.sampling.types import Sampled, Sampler, restricted

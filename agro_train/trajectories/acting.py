@@ -22,7 +22,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.protocol import VERSION as PROTOCOL
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_data.work import Work
 from agro_train.agents.agent import Agent
 from agro_train.programs.settings import training_code_version

@@ -28,7 +28,7 @@ from agro_data.sql.identifiers import identifier, needs_quotes
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished
 from agro_train.sql_env import SqlEnv, score, step

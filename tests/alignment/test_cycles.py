@@ -13,7 +13,7 @@ from agro_data.alignment.cycles import Rule, acceptance, check, log_of
 from agro_data.alignment.judge import Dispute, Judgement
 from agro_data.config import ConfigError
 from agro_data.prompts.judge import Blame, Ruling
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 
 
 def rules(verdict: Blame, sql: str = "") -> object:

@@ -18,7 +18,7 @@ from agro_data.llm.client import Client
 from agro_data.llm.prompt import Unparsed
 from agro_data.llm.types import Completion, Failure, Request
 from agro_data.prompts.judge import BLAMES, Ruling, parse_ruling
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 
 LOOK = "<think>who is old?</think><sql>SELECT name, age FROM customer WHERE age > 40"  # a stop took the closing tag
 RULES = '<think>so</think><solution>{"verdict": "gold_wrong", "evidence": "Bo is 41", "sql": "SELECT 1;"}'

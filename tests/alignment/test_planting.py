@@ -11,7 +11,7 @@ from alignment.aligning import OLD, SANDBOX, example
 from agro_data.alignment.agreement import vote
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from bench.altering import altered_questions, wrong_evidence
 from bench.planting import plant, simulated, variants
 

@@ -32,7 +32,7 @@ from agro_data.profiling.serialise import estimate_tokens
 from agro_data.publish.read import Version
 from agro_data.verbs.export import FORMS as NAMED
 from agro_data.verbs.export import left_out_of
-from agro_data.verify.grade import Case, Grade
+from agro_data.verify.golds import Case, Grade
 
 
 def test_the_verb_offers_every_form() -> None:

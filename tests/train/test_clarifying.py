@@ -18,7 +18,7 @@ import agro_data
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import Turn, parse_transcript, parse_turn
 from agro_data.publish.read import Version
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_train.abstention import abstention
 from agro_train.agents.agent import Agent
 from agro_train.answers import Answer

@@ -13,7 +13,7 @@ from making import database_at, make_school
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.protocol import Step, Turn, parse_transcript, render_transcript
-from agro_data.verify.grade import GoldResults
+from agro_data.verify.golds import GoldResults
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
 from agro_train.tasks import Task

@@ -26,7 +26,8 @@ from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.check import verify_statements
 from agro_data.verify.gate import check_statement
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 
 pytestmark = pytest.mark.ci
 

@@ -20,7 +20,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.sql.parse import parse_select
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, Grade, grade_many
+from agro_data.verify.golds import Case, GoldResults, Grade
+from agro_data.verify.grade import grade_many
 from agro_data.verify.hedging import hedges
 
 SCHEMA = {"person": {"id": "INTEGER", "name": "TEXT", "age": "INTEGER", "city": "TEXT"}}

@@ -13,7 +13,8 @@ from agro_data.databases.content import content_hash
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.verify.gold_cache import FILE, GoldCache
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 
 GOLD = "SELECT name FROM pet WHERE age > 3"
 LIMITS = Limits()

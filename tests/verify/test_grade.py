@@ -12,7 +12,9 @@ from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits, Result, Trial, TrialResult
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many
+from agro_data.verify.failures import failure_class
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 from agro_data.verify.ordering import order_keys, orders
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
@@ -113,8 +115,8 @@ def test_grades_do_not_depend_on_how_many_go_together(
     ages = [f"{NAMES} AND age < {age}" for age in range(0, 90, 5)]
     cases = [Case(NAMES, sql, instances) for sql in (*ages, NAMES + " ORDER BY id DESC", "SELECT", "SELECT 1.5")]
     together = grade_many(cases, sandbox, GoldResults(), mode)
-    for name, value in (("_FEW", 3), ("_MANY", 4), ("_CELLS", 2), ("KEPT_CELLS", 1)):
-        monkeypatch.setattr(f"agro_data.verify.grade.{name}", value)
+    for name, value in (("grade._FEW", 3), ("grade._MANY", 4), ("grade._CELLS", 2), ("golds.KEPT_CELLS", 1)):
+        monkeypatch.setattr(f"agro_data.verify.{name}", value)
     golds = GoldResults()
     assert grade_many(cases, sandbox, golds, mode) == together
     assert golds._cells <= 1

@@ -20,7 +20,8 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificates.budget import DEDICATED, Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import PER_GOLD, Pool
-from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_data.verify.golds import Case, GoldResults
+from agro_data.verify.grade import grade_many
 
 GOLDS = [
     "SELECT name FROM customer WHERE age > 30",
