@@ -29,9 +29,9 @@ def build_samples(folder: Path) -> list[Path]:
     return [build_sample(name, folder)[0] for name in domain_names()]
 
 
-def build_sample(name: str, folder: Path) -> tuple[Path, bool]:
+def build_sample(name: str, folder: Path, seed: int = SEED) -> tuple[Path, bool]:
     """One sample database: its path, and whether it was written now (False: the one there was right)."""
-    return build_domain(load_domain(name), folder, SEED)
+    return build_domain(load_domain(name), folder, seed)
 
 
 def build_domain(domain: Domain, folder: Path, seed: int) -> tuple[Path, bool]:
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line: build the samples into a folder, one line for each database."""
     parser = argparse.ArgumentParser(prog="python -m agro_data.populate.samples", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="where the databases go, e.g. datasets/samples")
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args(arguments)
     for name in domain_names():
         path, written = build_domain(load_domain(name), options.folder, options.seed)
