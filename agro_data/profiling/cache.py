@@ -37,8 +37,8 @@ ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQ
 # What of `agro_data.databases` lists the tables of a database, and reads them.
 LISTING = (
     *("apart", "cells", "checks", "collations", "computed", "connections", "csv_reading", "data_files"),
-    *("duckdb_settings", "errors", "file_tables", "number_texts", "opening", "quoting", "spider_tables"),
-    "unique_indexes",
+    *("duckdb_connection", "duckdb_settings", "errors", "file_tables", "number_texts", "opening", "quoting"),
+    *("spider_tables", "sqlite_connection", "table_info", "unique_indexes"),
 )
 log = logging.getLogger(__name__)
 T = TypeVar("T")

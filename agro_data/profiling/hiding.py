@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agro_data.databases.checks import columns_of
-from agro_data.databases.connections import TableInfo
+from agro_data.databases.table_info import TableInfo
 from agro_data.profiling.knowledge import Semantics
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 
 from agro_data.databases.checks import allows, constants_of
-from agro_data.databases.connections import Connection, TableInfo, open_database
+from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
+from agro_data.databases.table_info import Connection, TableInfo
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.credentials import holds_credentials, unread
 from agro_data.profiling.denoting import NumberedRows, names_rows, numbered_rows

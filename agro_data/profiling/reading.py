@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agro_data.databases.connections import Connection, TableInfo
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.number_texts import shortest
 from agro_data.databases.quoting import quoted
+from agro_data.databases.table_info import Connection, TableInfo
 from agro_data.databases.types import Cell
 from agro_data.profiling.null_rules import null_rules
 from agro_data.profiling.profile import NullRule

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agro_data.databases.connections import Connection
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted, quoted_list
+from agro_data.databases.table_info import Connection
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ForeignKey
 from agro_data.profiling.reading import TableRead

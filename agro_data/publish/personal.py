@@ -22,9 +22,9 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from agro_data.databases.connections import SqliteConnection
 from agro_data.databases.opening import open_duckdb
 from agro_data.databases.quoting import quoted
+from agro_data.databases.sqlite_connection import SqliteConnection
 from agro_data.databases.types import Database
 from agro_data.profiling.credentials import CREDENTIAL
 

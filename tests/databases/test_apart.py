@@ -77,7 +77,7 @@ def test_a_folder_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch: p
 
 
 def test_one_call_of_a_function_costs_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agro_data.databases.connections.SECONDS", 0.3)
+    monkeypatch.setattr("agro_data.databases.duckdb_connection.SECONDS", 0.3)
     path = duckdb_file(tmp_path / "x.duckdb", SLOW)
     started = time.monotonic()
     with open_database(unchecked(path, "duckdb")) as connection:

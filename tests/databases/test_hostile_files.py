@@ -14,11 +14,12 @@ import pytest
 from database_files import duckdb_file, found, sqlite_file, unchecked
 
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import SqliteConnection, open_database
+from agro_data.databases.connections import open_database
 from agro_data.databases.content import content_hash
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, open_duckdb
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sqlite_connection import SqliteConnection
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.personal import scan_files
 from agro_data.verify.chance.shuffled_copy import shuffled_copy
