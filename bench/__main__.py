@@ -16,8 +16,8 @@ import agro_data
 from agro_data.config import STRUCTURAL
 from agro_data.diversity.embeddings import embedding_installed
 from bench import factory, gate, places, scale
-from bench.machine import description
-from bench.tables import show
+from bench.parts.machine import description
+from bench.parts.tables import show
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -3,8 +3,8 @@
 python -m bench.alignment VERSION --databases ../shared/data/spider/database [--rows 2000] [--accuracy 0.5 0.7 0.9]
 
 Of the first `--rows` rows of a corpus version 10 % get a gold that is a mutant, 10 % a question with one condition
-altered, 5 % wrong evidence (`bench.planting`). Solvers see question and schema; `--need` of `--asked` answers must be
-the gold's. Beside each measured figure stands what `bench.expected` calculates for these rows, and how many standard
+altered, 5 % wrong evidence (`parts.planting`). Solvers see question and schema; `--need` of `--asked` answers must be
+the gold's. Beside each measured figure stands what `parts.expected` calculates for these rows, and how many standard
 deviations of the calculation lie between them. With `--model` a model answers about `--sample` of the rows, half of
 them faulty, for one cycle.
 
@@ -37,10 +37,10 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.golds import GoldResults
-from bench.expected import Expected
-from bench.machine import description
-from bench.planting import SHARES, Fault, Planted, plant, simulated, variants
-from bench.tables import show
+from bench.parts.expected import Expected
+from bench.parts.machine import description
+from bench.parts.planting import SHARES, Fault, Planted, plant, simulated, variants
+from bench.parts.tables import show
 
 CHUNK = 150  # rows, about, that are planted and checked together
 

@@ -30,8 +30,8 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.finding import KINDS, Finding
 from agro_data.pairs.verify import Verified, verify_pairs
-from bench.machine import Usage, description
-from bench.tables import show
+from bench.parts.machine import Usage, description
+from bench.parts.tables import show
 
 SAMPLE, REPAIRS = 50, 30
 SELDOM = 20  # repairs of a class, up to which all are read

@@ -33,7 +33,7 @@ from agro_train.predict import predict
 from agro_train.questions import questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
-from bench.tables import show
+from bench.parts.tables import show
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from agro_data.verify.certificates.answers import Unreadable, digest_of, read_go
 from agro_data.verify.certificates.budget import DEDICATED, Budget
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS, Certificate
-from bench.machine import cpu_seconds, description
-from bench.tables import show
+from bench.parts.machine import cpu_seconds, description
+from bench.parts.tables import show
 
 SHOWN = 12
 

@@ -21,7 +21,7 @@ from agro_data.evaluation.verdict import Verdict
 from agro_data.profiling.cache import cached_profile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Schema, resolve
-from bench.tables import show
+from bench.parts.tables import show
 
 KINDS = ("a text", "a number", "neither")
 Verdicts = Mapping[str, Sequence[Verdict]]  # by the name of the questions

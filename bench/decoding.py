@@ -29,7 +29,7 @@ from agro_train.questions import Questions, questions_of_file, questions_of_vers
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
-from bench.tables import show
+from bench.parts.tables import show
 
 GOAL = 0.40  # less time than linear sampling, at equal or better EX
 

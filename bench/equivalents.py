@@ -43,7 +43,7 @@ from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import strict
 from agro_data.verify.mutants import Mutant, mutants_of
 from agro_data.verify.proofs import proved_equivalent
-from bench.chance import by_chance
+from bench.parts.chance import by_chance
 
 RANDOM = 6  # random instances of a database
 DIRECTED = 3  # instances directed at one pair

@@ -25,7 +25,7 @@ from agro_train.evaluate import EvaluationConfig, evaluate_models
 from agro_train.programs.settings import settings_from
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.store import ModelRun
-from bench.machine import description
+from bench.parts.machine import description
 
 Stage = tuple[str, Mapping[str, Any]]  # "cold_start" or "grpo", and settings
 Arm = Sequence[Stage]

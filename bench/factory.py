@@ -30,7 +30,7 @@ from agro_data.pipeline import STAGES, StageReport, prepare, run_stage, write_co
 from agro_data.progress import Lines
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.context import Context
-from bench.machine import Usage, description
+from bench.parts.machine import Usage, description
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.shared_prompts import lay_row
 from agro_train.language_model.tokens import Example
 from agro_train.trajectories.material import encode_rows
-from bench.machine import description
-from bench.tables import show
+from bench.parts.machine import description
+from bench.parts.tables import show
 
 BARE, APART, SHARED = "bare TRL", "ours, prompts apart", "ours, prompts shared"
 

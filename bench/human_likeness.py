@@ -34,7 +34,7 @@ import numpy as np
 from agro_data.publish.read import open_version
 from agro_data.sql.facts import SqlFacts, sql_facts
 from agro_data.sql.parse import SqlRefused
-from bench.telling_apart import (
+from bench.parts.telling_apart import (
     Encode,
     Pair,
     distinct_ngrams,

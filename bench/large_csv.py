@@ -18,8 +18,8 @@ import duckdb
 
 from agro_data.databases import file_tables
 from agro_data.databases.quoting import literal
-from bench.machine import description
-from bench.tables import show
+from bench.parts.machine import description
+from bench.parts.tables import show
 
 ORDERS = """
     SELECT i AS order_id, (i * 7919) % 1000000 AS customer_id, DATE '2020-01-01' + CAST(i % 1500 AS INT) AS ordered_on,

@@ -30,7 +30,7 @@ from agro_data.profiling.serialise import BUDGET, Style, estimate_tokens, fit_sc
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.parse import SqlRefused
 from agro_train.questions import questions_of_file
-from bench.tables import show
+from bench.parts.tables import show
 
 STYLES: tuple[Style, ...] = ("ddl", "compact", "mschema")
 GOAL = 0.99

@@ -28,9 +28,9 @@ from agro_data.llm.rendering import prompt_ids
 from agro_data.llm.types import Message, Request, Sampling
 from agro_data.llm.vllm_child import parameters
 from agro_data.llm.vllm_engine import VllmEngine
-from bench.machine import description
-from bench.scripted_server import ScriptedServer
-from bench.tables import show
+from bench.parts.machine import description
+from bench.parts.scripted_server import ScriptedServer
+from bench.parts.tables import show
 
 PROMPT = "a schema of a few tables and what is asked of it; " * 60  # about 3,000 characters
 ENGINE = {"max_model_len": 2_048, "dtype": "bfloat16", "enforce_eager": True}

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from bench.machine import description
+from bench.parts.machine import description
 
 LIBRARIES = "import dagster, duckdb, polars, sqlglot, faiss, pyarrow"
 OURS = "from agro_train.definitions import defs; defs.resolve_asset_graph(); defs.resolve_all_job_defs()"

@@ -50,8 +50,8 @@ from agro_data.verify.certificates.pool import LIMITS as POOL_LIMITS
 from agro_data.verify.chance.ties import chance_in, probes_of
 from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
-from bench.machine import cpu_seconds
-from bench.tables import show
+from bench.parts.machine import cpu_seconds
+from bench.parts.tables import show
 
 TRIES = 3  # proposals for each instance that is wanted
 TOGETHER = 16  # golds whose statements are run in one call

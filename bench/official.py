@@ -17,8 +17,8 @@ from typing import Any
 
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction
-from bench.machine import cpu_seconds
-from bench.tables import show
+from bench.parts.machine import cpu_seconds
+from bench.parts.tables import show
 
 # Field of the file -> metric. BIRD's soft F1 is a float: equal within what rounding leaves.
 OFFICIAL = {

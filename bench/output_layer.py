@@ -16,7 +16,7 @@ from trl.kernels import ChunkedLogProbFunction
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from agro_train.language_model.fused_head import Head
-from bench.tables import show
+from bench.parts.tables import show
 
 OUTPUTS = ("log_probs", "entropy", "is_top1")  # what supervised fine-tuning asks for
 

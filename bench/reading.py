@@ -19,7 +19,7 @@ from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent
 from agro_data.profiling.cache import cached_profile
 from agro_data.synthesis.reading import read_intent
-from bench.tables import show
+from bench.parts.tables import show
 
 SHOWN = 8  # reasons
 

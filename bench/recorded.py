@@ -10,7 +10,7 @@ from time import perf_counter
 
 from agro_train.agents.opening import open_agent
 from agro_train.sampling.module import ModuleSampler
-from bench.tables import show
+from bench.parts.tables import show
 from bench.writing import draw_prompts, options
 
 

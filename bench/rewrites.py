@@ -39,8 +39,8 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import strict
-from bench.chance import by_chance
-from bench.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte
+from bench.parts.chance import by_chance
+from bench.parts.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte
 
 GOAL = 0.003  # share of rewrites that may be called wrong
 _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {

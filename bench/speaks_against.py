@@ -30,7 +30,7 @@ from agro_data.pairs.finding import KINDS, Finding, gravity
 from agro_data.pairs.verify import SOURCE
 from agro_data.profiling.cache import cached_profile
 from bench.constants import verdicts
-from bench.tables import show
+from bench.parts.tables import show
 
 APART = 0.05
 LEVELS = ("nothing", "notes and guesses", "something certain and grave")  # by `gravity`

@@ -28,8 +28,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Trial, TrialResult
 from agro_data.verify.golds import Case, GoldResults
 from agro_data.verify.grade import grade_many
-from bench.machine import Usage, description
-from bench.tables import show
+from bench.parts.machine import Usage, description
+from bench.parts.tables import show
 
 DISTINCT = 0.95  # of the predictions of a run; the others occur twice
 ROUNDS = 3

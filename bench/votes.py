@@ -30,7 +30,7 @@ from agro_train.questions import questions_of_file, questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 from bench.decoding import batches
-from bench.tables import show
+from bench.parts.tables import show
 
 SIZES = (2, 3, 4, 5, 6, 8, 16)
 TOGETHER = 16  # questions answered at a time

@@ -20,7 +20,7 @@ from agro_train.agents.opening import open_agent
 from agro_train.language_model.packed_weights import packed
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
-from bench.tables import show
+from bench.parts.tables import show
 
 SCHEMAS, QUESTIONS = 2, 8
 WAYS = {"as it is done": (True, True), "weights as they lie": (True, False), "and copies": (False, False)}

@@ -30,7 +30,7 @@ from agro_data.sql.walks import local_nodes
 from agro_data.verify.golds import Case, GoldResults
 from agro_data.verify.grade import grade_many
 from agro_train.sql_env import SQL_LIMITS
-from bench.tables import show
+from bench.parts.tables import show
 
 TABLE, COLUMN, ELSEWHERE = "a table that is nowhere", "a column that is nowhere", "a column of another table"
 _MISSING = re.compile(r"no such (table|column): (?:.*\.)?(.+)")

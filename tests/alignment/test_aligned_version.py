@@ -34,7 +34,7 @@ from agro_train.aligning import AlignConfig, align
 from agro_train.defs.metadata import of_alignment
 from agro_train.tasks import NoTask
 from agro_train.verbs.align import align_command
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.ci
 

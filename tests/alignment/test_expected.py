@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agro_data.alignment.cycles import Rule, check
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
-from bench.expected import at_least, expected
+from bench.parts.expected import at_least, expected
 
 
 @st.composite

@@ -12,8 +12,8 @@ from agro_data.alignment.agreement import vote
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.golds import GoldResults
-from bench.altering import altered_questions, wrong_evidence
-from bench.planting import plant, simulated, variants
+from bench.parts.altering import altered_questions, wrong_evidence
+from bench.parts.planting import plant, simulated, variants
 
 
 @pytest.fixture

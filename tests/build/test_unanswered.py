@@ -22,7 +22,7 @@ from agro_data.stages import model, reuse
 from agro_data.stages.context import Context
 from agro_data.stages.model import all_unanswered, spent_in
 from agro_data.work import Work
-from bench.scripted_server import Fault, Faults, ScriptedServer
+from bench.parts.scripted_server import Fault, Faults, ScriptedServer
 
 pytestmark = pytest.mark.ci
 

@@ -21,7 +21,7 @@ from agro_data.diversity.normal_forms import literals
 from agro_data.hashing import seed_of
 from agro_data.pipeline import prepare, run_stage
 from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE_QUESTION
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.ci
 

@@ -23,7 +23,7 @@ from agro_data.config import BuildConfig
 from agro_data.defs.pools import GPU, NETWORK, holding, pools_of
 from agro_data.pipeline import prepare, run_stage
 from agro_train.definitions import defs
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 ONE_EACH = {"concurrency": {"pools": {"granularity": "op", "default_limit": 1}}, "telemetry": {"enabled": False}}
 

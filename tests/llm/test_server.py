@@ -21,7 +21,7 @@ from agro_data.llm.pace import Pace
 from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Completion, Message, Request, Sampling
 from agro_data.prompts.write_question import WRITE_QUESTION, QuestionWanted
-from bench.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
+from bench.parts.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 
 pytestmark = pytest.mark.ci
 

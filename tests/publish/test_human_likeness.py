@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from bench import human_likeness as bench
-from bench.telling_apart import (
+from bench.parts.telling_apart import (
     Pair,
     distinct_ngrams,
     giveaways,

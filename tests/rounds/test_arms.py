@@ -16,7 +16,7 @@ import agro_data
 from agro_data.config import STRUCTURAL
 from agro_data.hashing import seed_of
 from agro_data.rounds.next_round import next_round
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 # An intent says each of them, so that the grammar asks for it and the model is asked for SQL only.
 QUERIES = (

@@ -21,7 +21,7 @@ from agro_data.llm.prompt import Unparsed
 from agro_data.populate.samples import build_domain
 from agro_data.prompts.propose_database import ProposedDatabase, parse_database
 from agro_data.synthesis.domains import invent
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 
 def column(name: str, kind: str = "TEXT", **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from synthesis.school_model import Model
 import agro_data
 from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.pipeline import prepare, run_stage
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.ci
 

@@ -17,7 +17,7 @@ from agro_data.publish.read import latest, open_version
 from agro_train.aligning import AlignConfig
 from agro_train.definitions import defs
 from agro_train.programs.settings import SettingsError
-from bench.scripted_server import ScriptedServer
+from bench.parts.scripted_server import ScriptedServer
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 Three faults. The gold becomes a mutant of itself that looks all right: it passes every check that golds pass before
 their certificate, and where there is such a one it gives the gold's own answer on the source database, so that only
-instances tell. One condition of the question becomes another (`bench.altering`). Evidence is added that has a value of
+instances tell. One condition of the question becomes another (`parts.altering`). Evidence is added that has a value of
 the question mean another one. A fault that no instance tells from the gold is not planted: execution could not find it.
 """
 
@@ -25,8 +25,8 @@ from agro_data.sql.scope import resolve
 from agro_data.verify.check import verify_statements
 from agro_data.verify.golds import GoldResults
 from agro_data.verify.mutants import mutants_of
-from bench.altering import Altered, altered_questions, wrong_evidence
-from bench.expected import Expected, expected
+from bench.parts.altering import Altered, altered_questions, wrong_evidence
+from bench.parts.expected import Expected, expected
 
 Fault = Literal["", "gold", "question", "evidence"]
 SHARES: tuple[tuple[Fault, float], ...] = (("evidence", 0.05), ("question", 0.10), ("gold", 0.10))  # rarest first

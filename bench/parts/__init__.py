@@ -1,0 +1,1 @@
+"""What benches are made with, and tests, too; nothing here is run by itself."""
