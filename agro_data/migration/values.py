@@ -80,6 +80,6 @@ class Values:
 def _columns(found: Resolution, nodes: Iterable[exp.Expr]) -> Iterator[tuple[exp.Expr, Place]]:
     """Those of the nodes that are columns of a table, with the place that they mean."""
     for node in nodes:
-        binding = found.binding(node) if isinstance(node, exp.Column) else None
-        if binding is not None and binding.source is not None and binding.source.table:
-            yield node, (binding.source.table, binding.source.columns[binding.name])
+        place = found.place(node)
+        if place is not None:
+            yield node, place

@@ -16,7 +16,8 @@ from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.pairs.finding import Finding
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.pairs.places import profile_at
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys, Place
 from agro_data.profiling.statistics import as_number
 from agro_data.sql.conditions import conditions, leaves
@@ -68,7 +69,7 @@ def _held(
     found: set[tuple[Place, Place]] = set()
     for (both, (child, _)), result in zip(asked, results, strict=True):
         values, same = result.rows[0] if result.ok else (0, 0)
-        least = TEXTS if _column(child, profile).kind == "text" else NUMBERS
+        least = TEXTS if profile_at(child, profile).kind == "text" else NUMBERS
         if isinstance(values, int) and isinstance(same, int) and values >= FEW and same >= least * values:
             found.add(both)
     return found
@@ -76,17 +77,13 @@ def _held(
 
 def _may_refer(child: Place, parent: Place, profile: DatabaseProfile) -> bool:
     """Whether values of the child that are there in the parent would show something."""
-    one, other = _column(child, profile), _column(parent, profile)
+    one, other = profile_at(child, profile), profile_at(parent, profile)
     if {one.kind, other.kind} == {"text"}:
         return not any(as_number(value) is not None for value, _ in one.common[:FEW])
     if {one.kind, other.kind} != {"integer"} or not isinstance(other.minimum, int | float):
         return False
     least, most = other.minimum, other.maximum
     return isinstance(most, int | float) and most - least >= SPARSE * other.distinct
-
-
-def _column(place: Place, profile: DatabaseProfile) -> ColumnProfile:
-    return profile.table(place[0]).column(place[1])
 
 
 def _share(child: Place, parent: Place) -> str:

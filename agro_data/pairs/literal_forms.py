@@ -17,7 +17,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import column_of, place_of
+from agro_data.pairs.places import column_of, profile_at
 from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.dates import all_days
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
@@ -85,8 +85,8 @@ def check_literal_forms(
 
 def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Change]:
     for use in _uses(found):
-        place = place_of(found.binding(use.column))
-        column = profile.table(place[0]).column(place[1]) if place is not None else None
+        place = found.place(use.column)
+        column = profile_at(place, profile) if place is not None else None
         if column is None or place is None:
             continue
         change = _with_moments(use, column, dialect) or _in_form(use, column, dialect)

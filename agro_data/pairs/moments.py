@@ -10,7 +10,7 @@ import re
 
 from sqlglot import exp
 
-from agro_data.pairs.places import column_of, place_of
+from agro_data.pairs.places import column_of, profile_at
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 
@@ -39,8 +39,8 @@ _KINDS = ("date", "datetime", "time")
 def is_moment(key: exp.Expr, found: Resolution, profile: DatabaseProfile) -> bool:
     """Whether a key is a column of dates or times."""
     column = column_of(key, found)
-    place = place_of(found.binding(column)) if column is not None else None
-    return place is not None and profile.table(place[0]).column(place[1]).kind in _KINDS
+    place = found.place(column) if column is not None else None
+    return place is not None and profile_at(place, profile).kind in _KINDS
 
 
 def ends_of_moments(question: str) -> tuple[str, str]:

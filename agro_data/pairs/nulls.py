@@ -170,12 +170,9 @@ def _without(node: exp.Expr, query: exp.Expr, found: Resolution, profile: Databa
     would be another way, with another answer.
     """
     listed = _column(query)
-    binding = found.binding(node.this) if isinstance(node.this, exp.Column) else None
-    if listed is None or binding is None or binding.kind != "column" or binding.source is None:
-        return ""
-    table, name = binding.source.table, binding.source.columns[binding.name]
+    place = found.place(node.this)
     outer = any(join.side for join in found.tree.find_all(exp.Join))  # may make NULLs of their own
-    if not table or outer or not profile.table(table).never_null(name):
+    if listed is None or place is None or outer or not profile.table(place[0]).never_null(place[1]):
         return ""
     known = query.copy()
     assert isinstance(known, exp.Select)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from agro_data.sql.resolution import Binding, Resolution
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.sql.resolution import Resolution
 
 Place = tuple[str, str]  # table and column, as the schema spells them
 
@@ -20,8 +21,6 @@ def column_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
     return inner
 
 
-def place_of(binding: Binding | None) -> Place | None:
-    """Where a column stands; None of one that a query makes."""
-    if binding is None or binding.kind != "column" or binding.source is None or not binding.source.table:
-        return None
-    return binding.source.table, binding.source.columns[binding.name]
+def profile_at(place: Place, profile: DatabaseProfile) -> ColumnProfile:
+    """What is known of the column at a place."""
+    return profile.table(place[0]).column(place[1])

@@ -19,7 +19,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect, Result
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place, column_of, place_of
+from agro_data.pairs.places import Place, column_of, profile_at
 from agro_data.pairs.readings import Reading, may_be_read, ways_to_read
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
@@ -171,7 +171,7 @@ def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
             continue  # the greater of two
         for operand in (node.this, node.expression) if isinstance(node, _BY_SIZE) else (node.this,):
             column = column_of(operand, found)
-            place = place_of(found.binding(column)) if column is not None else None
+            place = found.place(column) if column is not None else None
             if column is not None and place is not None and _may_be_text(place, profile):
                 computed = isinstance(node, (exp.Sum, exp.Avg, *_COMPUTED))
                 sides = [(side, value_of(side, found)) for side in _against(node, operand)]
@@ -195,7 +195,7 @@ def _against(node: exp.Expr, operand: exp.Expr) -> Sequence[exp.Expr]:
 
 def _may_be_text(place: Place, profile: DatabaseProfile) -> bool:
     """What is known of its values does not speak against numbers. Codes that name rows may well be sorted as texts."""
-    column = profile.table(place[0]).column(place[1])
+    column = profile_at(place, profile)
     strange = sum(not may_be_read(value) for value, _ in column.common)
     text = column.kind in ("text", "date", "datetime", "other")
     return text and column.role != "identifier" and strange <= MOST_MARKERS
@@ -233,8 +233,8 @@ def _days(found: Resolution, profile: DatabaseProfile) -> Iterator[tuple[exp.Sub
 
 def _is_date(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> bool:
     column = column_of(node, found)
-    place = place_of(found.binding(column)) if column is not None else None
-    return place is not None and profile.table(place[0]).column(place[1]).date_format == "iso"
+    place = found.place(column) if column is not None else None
+    return place is not None and profile_at(place, profile).date_format == "iso"
 
 
 # --- answers -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from agro_data.pairs.left_out import check_left_out
 from agro_data.pairs.mending import rewritten, turned
 from agro_data.pairs.moments import ends_of_moments, is_moment
 from agro_data.pairs.numbers import SMALL, check_numbers, listed, says_time
+from agro_data.pairs.places import profile_at
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
 from agro_data.sql.constructs import is_aggregate
@@ -283,12 +284,10 @@ def _gives_number(items: Sequence[exp.Expr], found: Resolution, profile: Databas
     texts there.
     """
     for item in items:
-        binding = found.binding(item) if isinstance(item, exp.Column) else None
-        if binding is None or binding.source is None or not binding.source.table:
+        place = found.place(item)
+        if place is None or is_aggregate(item):
             return True
-        if is_aggregate(item):
-            return True
-        column = profile.table(binding.source.table).column(binding.source.columns[binding.name])
+        column = profile_at(place, profile)
         if column.kind not in ("text", "date", "datetime", "time", "blob"):
             return True
         if column.common and all(as_number(value) is not None for value, _ in column.common):

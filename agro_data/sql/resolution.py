@@ -82,6 +82,13 @@ class Resolution:
     def binding(self, column: exp.Expr) -> Binding | None:
         return self.bindings.get(id(column))
 
+    def place(self, column: exp.Expr) -> tuple[str, str] | None:
+        """Table and column that a reference means, as the schema spells them; None of what the query makes itself."""
+        binding = self.binding(column)
+        if binding is None or binding.source is None or not binding.source.table:
+            return None
+        return binding.source.table, binding.source.columns[binding.name]
+
     def aliased(self, node: exp.Expr) -> exp.Expr | None:
         """The output that a name stands for; None where it is no name of one. DuckDB's `x AS x` names only itself."""
         binding = self.binding(node)

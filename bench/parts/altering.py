@@ -132,11 +132,9 @@ def _columns(question: str, found: Resolution, profile: DatabaseProfile, chance:
 
 
 def _column(node: exp.Expr, found: Resolution, profile: DatabaseProfile) -> ColumnProfile | None:
-    binding = found.binding(node) if isinstance(node, exp.Column) else None
-    if binding is None or binding.kind != "column" or binding.source is None or not binding.source.table:
-        return None
+    place = found.place(node)
     with suppress(KeyError):
-        return profile.table(binding.source.table).column(binding.source.columns[binding.name])
+        return profile.table(place[0]).column(place[1]) if place is not None else None
     return None
 
 

@@ -86,10 +86,10 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
 def _held_otherwise(names: Resolution, dialect: Dialect, schema: Schema) -> str:
     """The first column that is more than shown and that instances hold as text, or ""."""
     for node in names.tree.find_all(exp.Column):
-        binding = names.binding(node)
-        if binding is None or binding.source is None or not binding.source.table:
+        place = names.place(node)
+        if place is None:
             continue
-        table, column = binding.source.table, binding.source.columns[binding.name]
+        table, column = place
         shown = isinstance(node.parent, (exp.Select, exp.Alias))
         if not shown and is_text_instead(schema[table][column], dialect):
             return f"{table}.{column} ({schema[table][column]})"

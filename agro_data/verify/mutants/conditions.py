@@ -199,10 +199,10 @@ def _between_steps(place: Place, node: exp.Literal) -> list[str]:
     """Half a step beside a bound of a column that holds such numbers."""
     bounded = node.parent
     column = bounded.this if isinstance(bounded, (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)) else None
-    binding = place.found.binding(column) if isinstance(column, exp.Column) else None
-    if binding is None or binding.source is None or not binding.source.table:
+    bound = place.found.place(column) if column is not None else None
+    if bound is None:
         return []
-    declared = place.schema[binding.source.table].get(binding.source.columns[binding.name], "")
+    declared = place.schema[bound[0]].get(bound[1], "")
     number = float(str(node.this))
     digits = finer(number, declared) if kind_of(declared) == "real" and number < 2**31 else None
     steps = (0.5, -0.5) if digits is not None and number > 0 else ()
