@@ -259,6 +259,12 @@ class Atlas:
         return found[0] if found else None
 
 
+def of_several_tables(table: TableProfile, column: ColumnProfile) -> bool:
+    """Whether another column says of which table a reference is: a `commentable_id` of 7 may be many things."""
+    of = column.name.lower().removesuffix("id")
+    return of != column.name.lower() and any(c.name.lower() == f"{of}type" and c.kind == "text" for c in table.columns)
+
+
 def usable(column: ColumnProfile) -> bool:
     """Whether a question can be asked of the column at all: it holds a value and is not hidden."""
     return column.has_values and not column.hidden

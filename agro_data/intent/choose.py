@@ -15,6 +15,7 @@ from agro_data.intent.tree import (
     Comparison,
     Expression,
     InList,
+    IsNull,
     Or,
     OrderKey,
     Output,
@@ -31,9 +32,11 @@ def outputs(expressions: Iterable[Expression]) -> tuple[Output, ...]:
 
 
 def fixed(where: Predicate | None) -> set[Column]:
-    """Columns that a condition holds to one value, or to one of a few that it names: to show them says little."""
+    """Columns that a condition holds to NULL, to one value, or to one of a few that it names: to show them says
+    little.
+    """
     parts = conjuncts(where)
-    held = {p.argument for p in parts if isinstance(p, InList) and not p.negated}
+    held = {p.argument for p in parts if isinstance(p, InList | IsNull) and not p.negated}
     for part in parts:
         tests = part.parts if isinstance(part, Or) else (part,)
         equal = [t.left for t in tests if isinstance(t, Comparison) and t.operator == "="]

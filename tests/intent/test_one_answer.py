@@ -29,6 +29,7 @@ from agro_data.intent.tree import (
     Comparison,
     InList,
     Intent,
+    IsNull,
     Join,
     Like,
     Or,
@@ -182,7 +183,7 @@ def test_renderings_agree_where_rows_have_namesakes(tmp_path: Path) -> None:
     for table, name in (("customers", "name"), ("products", "title"), ("categories", "name")):
         database.execute(f"UPDATE {table} SET {name} = substr({name}, 1, 2)")
     compared: Counter[str] = Counter()
-    for intent in islice(sample_intents(profile, 1), 500):
+    for intent in islice(sample_intents(profile, 1), 800):
         query = intent.query
         if not isinstance(query, Query) or query.limit is not None:
             continue  # which of equals comes first may differ
@@ -231,6 +232,7 @@ def test_columns_that_a_choice_of_values_holds_are_not_worth_showing() -> None:
     }
     assert fixed(Or((red, Comparison("=", price, Value(5))))) == set()
     assert fixed(InList(color, (Value("red"),), negated=True)) == set()
+    assert fixed(And((IsNull(color), IsNull(price, negated=True)))) == {color}
 
 
 ITEM = TableProfile(

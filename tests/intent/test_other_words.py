@@ -144,5 +144,9 @@ def test_the_list_gives_names_of_one_thing(known: str) -> None:
     assert len(set(other_words()[known])) == len(other_words()[known]) > 0
 
 
+def test_the_journal_of_a_ledger_is_no_magazine() -> None:
+    assert "journal" not in other_words()
+
+
 def test_what_counts_things_is_not_called_as_money_is() -> None:
     assert not [known for known, others in other_words().items() if "amount" in others]

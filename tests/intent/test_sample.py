@@ -319,6 +319,45 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
         assert bool(across) == compared
 
 
+def test_what_is_the_same_the_other_way_round_is_asked_one_way() -> None:
+    town = replace(_MAKER, name="town", phrase="town", common=tuple((v, 10) for v in "abcd"))
+    tables = (table("product", town, label=""), table("person", town, label=""))
+    profile = DatabaseProfile("shop", "sqlite", "0" * 64, tables)
+    found = [i.query for i in _drawn(profile, "set_operation", count=60)]
+    across = Counter(
+        (q.operator == "except", q.left.subject.table)
+        for q in found
+        if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table
+    )
+    assert len([first for excluded, first in across if not excluded]) == 1
+    assert len([first for excluded, first in across if excluded]) == 2
+
+
+def test_children_are_counted_by_what_they_are_joined_by_where_they_have_no_key() -> None:
+    """A column that no NULL was met in may hold some on instances."""
+    size = column("size", "integer", "measure", "size", distinct=40, unique=True, searched=True)
+    maker = column("maker_id", "integer", "identifier", "maker ID", distinct=9)
+    planes = replace(table("plane", size, maker, label=""), primary_key=(), columns=(size, maker))
+    names = column("name", "text", "text", "name", distinct=40, unique=True)
+    key = ForeignKey("plane", ("maker_id",), "maker", ("id",))
+    profile = DatabaseProfile("air", "sqlite", "0" * 64, (planes, table("maker", names)), (key,))
+    sql = [render_sql(intent, profile) for intent in _drawn(profile, "group", "having", count=200)]
+    kept = [text for text in sql if "LEFT JOIN" in text]
+    assert kept
+    assert all(re.search(r"COUNT\(\w+\.maker_id\)", text) for text in kept), kept
+
+
+def test_references_to_rows_of_several_tables_are_not_counted() -> None:
+    kinds = column("noted_type", "text", "category", "noted type", distinct=3, common=(("Order", 20), ("Plane", 19)))
+    noted = column("noted_id", "integer", "identifier", "noted ID", distinct=20)
+    other = column("author_id", "integer", "identifier", "author ID", distinct=20)
+    profile = _planes(kinds, noted, other)
+    prior = default_prior().with_shapes({shape: float(shape == "count") for shape in get_args(Shape)})
+    sql = [render_sql(intent, profile) for intent in islice(sample_intents(profile, 1, prior), 200)]
+    assert any("COUNT(DISTINCT author_id)" in text for text in sql)
+    assert not any("COUNT(DISTINCT noted_id)" in text for text in sql)
+
+
 def test_tables_that_hold_one_value_are_not_set_against_each_other() -> None:
     client = column("client", "text", "category", "client", distinct=1, common=(("100", 40),))
     kinds = (replace(_MAKER, name=f"kind_{n}", phrase=f"kind {n}", distinct=3) for n in range(2))

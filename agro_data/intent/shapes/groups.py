@@ -173,7 +173,10 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
             found = summary(frame, group.rows, column)
             return replace(found, function="avg") if steady and found.function in ("min", "max") else found
     if left:
-        key = scene.atlas.key(group.table.name) or tuple(b for j in frame.joins for _, b in j.columns)
+        # A column that is only unique and full on the source may have NULL on instances; what is joined by has none.
+        key = scene.atlas.key(group.table.name)
+        if not key or key != group.table.primary_key:
+            key = tuple(b for j in frame.joins for _, b in j.columns)
         return Aggregate("count", Column(group.rows, key[0]))
     if not steady and scene.chance(0.08):
         kinds = scene.atlas.categories(group.table.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.atlas import has_blanks, has_gaps
+from agro_data.intent.atlas import has_blanks, has_gaps, of_several_tables
 from agro_data.intent.choose import (
     answer,
     clear_extreme,
@@ -173,6 +173,7 @@ def count(scene: Scene) -> Draft | None:
                 or (table.versions is not None and c.name == table.versions.key)
                 or (table.name, c.name) == scene.target
             )
+            and not of_several_tables(table, c)
         ]
         column = scene.column(table.name, several)
         # The different parents of rows of one parent are that one.

@@ -52,6 +52,8 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     tests = _contrast(scene, frame, operator, skip)
     if tests is None:
         return None
+    if operator != "except":
+        tests = tuple(sorted(tests, key=repr))  # the other way round it is the same question
     left = frame.query(select=outputs(shown), where=tests[0])
     right = _again(scene, replace(left, where=tests[1]))
     if operator == "except" and scene.chance(0.6) and len(frame.sources) < 3:
@@ -221,7 +223,7 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
     if not pairs:
         return None
     one, a, other, b = scene.pick(pairs)
-    if scene.chance(0.5):
+    if operator == "except" and scene.chance(0.5):
         one, a, other, b = other, b, one, a
     left, right = scene.frame(one), scene.frame(other)
     return Draft(
