@@ -11,7 +11,9 @@ import csv
 import glob
 import gzip
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -43,6 +45,7 @@ _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
 _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
+_LOOKED_THROUGH = 1_000_000  # rows among which one is sought that differs
 _GLANCE = 2_000  # rows that show which columns may be numbers
 
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
@@ -111,7 +114,7 @@ def settings_of_parts(
     for file, part in zip(files, parts, strict=True):
         name = file.relative_to(folder).as_posix()
         if part.uncut:
-            raise NoTable(f"{name} {_ragged(part.uncut)}")
+            raise NoTable(f"{name} {_ragged(file, part.uncut)}")
         if part.header != first.header:
             with_it, without = (files[0], file) if first.header else (file, files[0])
             raise NoTable(
@@ -165,15 +168,31 @@ def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written
         if len(written.columns) == 1 < cells:
             remarks.append(f"each line is one cell, though those below line {skipped} could be cut into {cells}")
     if written.uncut:
-        raise NoTable(_ragged(written.uncut))
+        raise NoTable(_ragged(file, written.uncut))
     return written, remarks
 
 
-def _ragged(mark: str) -> str:
+def _ragged(file: Path, mark: str) -> str:
     return (
-        f"would be one column with {mark!r} in its name: its rows have not all the same number of cells; mend those "
-        "that differ, delete lines that are none (a title, comments), or rename the column"
+        f"would be one column with {mark!r} in its name: its rows have not all the same number of cells"
+        f"{_first_odd(file, mark)}; mend those that differ, delete lines that are none (a title, comments, footnotes), "
+        "or rename the column"
     )
+
+
+def _first_odd(file: Path, mark: str) -> str:
+    """The first line with another number of cells than most have, in brackets."""
+    first: dict[int, int] = {}
+    counts: Counter[int] = Counter()
+    with _opened(file) as stream, suppress(csv.Error):
+        rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
+        for cells in islice(rows, _LOOKED_THROUGH):
+            if cells:
+                first.setdefault(len(cells), rows.line_num)
+                counts[len(cells)] += 1
+    usual = counts.most_common(1)[0][0] if counts else 0
+    odd = min((line for cells, line in first.items() if cells != usual), default=0)
+    return f" (line {odd} is the first that has not {usual})" if odd else ""
 
 
 def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:

@@ -117,3 +117,4 @@ def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
         assert list(tables(connection)) == ["good"]
         (problem,) = connection.unread
         assert problem.startswith("ragged.csv: would be one column with ',' in its name")
+        assert "(line 3 is the first that has not 2)" in problem
