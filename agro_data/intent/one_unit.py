@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from agro_data.intent.atlas import sayable
@@ -58,8 +58,12 @@ def in_one_unit(scene: Scene, draft: Draft | None) -> Draft | None:
 
 
 def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
-    """A condition that rows have one unit, which some sample row has that meets the other conditions of its table."""
-    table = next(s.table for s in query.sources if s.alias == unit.source)
+    """A condition that rows have one unit, which some sample row has that meets the other conditions of its table; None
+    where there is none, or the table that says the unit is not asked.
+    """
+    table = next((s.table for s in query.sources if s.alias == unit.source), None)
+    if table is None:
+        return None
     tests = [
         test
         for test in conjuncts(query.where)
@@ -89,16 +93,30 @@ def _mixed(body: Query, profile: DatabaseProfile, *, outer: bool) -> list[Column
         if isinstance(node, Comparison) and isinstance(node.right, Column) and len(set(found)) < len(found):
             continue  # the total and the tax of one row
         apart = node.partition if isinstance(node, Window | Keep) else body.group_by if node in shown else ()
-        units += [unit for unit in found if unit not in held and unit not in apart]
+        units += [unit for unit in found if unit not in held and not _told_apart(unit, apart, tables)]
     return units
 
 
+def _told_apart(unit: Column, apart: Sequence[object], tables: Mapping[str, TableProfile]) -> bool:
+    """Whether groups by the columns `apart` have one unit each: groups by it, or by the key of its row."""
+    key = tables[unit.source].primary_key if unit.source in tables else ()
+    return unit in apart or (bool(key) and all(Column(unit.source, name) in apart for name in key))
+
+
 def _unit_of(node: object, tables: Mapping[str, TableProfile]) -> Column | None:
-    """The column that says the unit of a column; None where it has but one, or for any other node."""
+    """The column that says the unit of a column; None where it has but one, or for any other node.
+
+    It is of no source where its table is not among `tables`, or not once.
+    """
     if not isinstance(node, Column) or node.source not in tables:
         return None
     known = tables[node.source].by_name.get(node.name)
-    return Column(node.source, known.unit_column) if known is not None and known.unit_column else None
+    if known is None or not known.unit_column:
+        return None
+    if not known.unit_table:
+        return Column(node.source, known.unit_column)
+    parents = [alias for alias, table in tables.items() if table.name == known.unit_table]
+    return Column(parents[0] if len(parents) == 1 else "", known.unit_column)
 
 
 def _outside_queries(node: object) -> Iterator[object]:

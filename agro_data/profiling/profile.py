@@ -51,7 +51,8 @@ class ColumnProfile:
     named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
-    unit_column: str = ""  # the column of its table that says its unit, where there are several: a currency
+    unit_column: str = ""  # the column that says its unit, where there are several: a currency
+    unit_table: str = ""  # the table of that column, to which one key refers, or "": its own
     hidden: bool = False  # a name alone: never asked for, and none of its values is here (`credentials`)
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
     formula: str = ""  # by which it follows from other columns of its row

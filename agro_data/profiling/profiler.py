@@ -30,7 +30,7 @@ from agro_data.profiling.row_versions import keeps_versions, with_versions
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.trees import is_tree
-from agro_data.profiling.unit_columns import with_units
+from agro_data.profiling.unit_columns import with_units, with_units_of_parents
 
 SAMPLE_ROWS = 300
 SEED = 0  # of the rows that are sampled
@@ -86,7 +86,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             for name, read in reads.items()
             for rows in numbered_rows(name, names[name].words, read.statistics.values())
         ]
-        profiles = tuple(
+        made = [
             with_versions(
                 connection,
                 _table_profile(read, names[name], keys, semantics, numbered),
@@ -94,7 +94,8 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
                 {column for key in keys if key.table == name for column in key.columns},
             )
             for name, read in reads.items()
-        )
+        ]
+    profiles = with_units_of_parents(made, keys)
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from agro_data.profiling.bookkeeping import keeps_books
-from agro_data.profiling.profile import ForeignKey, TableProfile
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 from agro_data.profiling.row_versions import keeps_versions
 from agro_data.profiling.statistics import Statistics
+from agro_data.profiling.unit_columns import total_among
 from agro_data.profiling.words import reads_as_english
 
+_DELETED = re.compile(
+    r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE
+)
 _TELLING = 8  # words from which is judged whether names are English
 
 
@@ -20,6 +24,8 @@ def remarks(
     """All remarks on the tables of one database, the keys between them, and the contents of their columns."""
     yield from _aside(tables)
     yield from _versions(tables)
+    yield from _deleted(tables)
+    yield from _totals(tables)
     yield from _endless(tables)
     yield from _guarded(tables)
     yield from _marked(tables, statistics)
@@ -48,6 +54,41 @@ def _versions(tables: Sequence[TableProfile]) -> Iterator[str]:
                 f"{table.plural}; to have them ask about the things themselves, hide the table in a semantics.yml, and "
                 "describe a view of its current rows"
             )
+
+
+def _deleted(tables: Sequence[TableProfile]) -> Iterator[str]:
+    """Rows that an application takes for gone, though they are there."""
+    marked = [
+        f"{table.name}.{column.name}"
+        for table in tables
+        if not table.is_view and not table.named
+        for column in table.columns
+        if _DELETED.fullmatch(column.name) and _some_are(column)
+    ]
+    if marked:
+        yield (
+            f"{', '.join(marked)}: questions count rows that are marked as deleted, too, unless they say otherwise; to "
+            "have them ask about the others alone, hide the table in a semantics.yml, and describe a view without them"
+        )
+
+
+def _some_are(column: ColumnProfile) -> bool:
+    """Whether a mark of deletion says so of some rows, and not of all."""
+    if column.kind in ("date", "datetime"):
+        return 0 < column.null_share < 1
+    return column.role == "boolean" and column.distinct == 2
+
+
+def _totals(tables: Sequence[TableProfile]) -> Iterator[str]:
+    """Rows that are sums of others: a sum over all counts twice, and so does who counts rows."""
+    for table in tables:
+        for column in table.columns:
+            if (total := total_among(column)) and any(c.unit_column == column.name for c in table.columns):
+                yield (
+                    f"table {table.name!r}: rows with {total!r} in {column.name!r} seem to be totals of the others, so "
+                    f"quantities are summed and compared within one value of {column.name!r} only; counts of rows "
+                    "count totals, too: leave these rows out if nobody asks for them"
+                )
 
 
 def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:

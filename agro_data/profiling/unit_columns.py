@@ -1,12 +1,15 @@
-"""Which column of a row says in what unit another is: euros and dollars are neither added nor compared."""
+"""Which column says in what unit another is, in its row or in the row that it belongs to: euros and dollars are neither
+added nor compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 from agro_data.profiling.words import is_word, split_identifier, word_set
 
 # ISO 4217.
@@ -21,7 +24,8 @@ _CURRENCIES = word_set(
 )
 _UNITS = word_set(
     "kg g mg µg ug t lb lbs oz l ml cl hl m cm mm km ft yd m2 m3 sqm sqft pc pcs piece pieces st stk stck ea each "
-    "kar mol mmol mmol/l mg/dl g/l g/dl iu iu/l u/l ppm bpm mmhg °c °f c f % h hr min s kwh mwh wh w"
+    "kar mol mmol mmol/l mg/dl g/l g/dl iu iu/l u/l ppm ppb bpm mmhg °c °f c f degc degf % %rh h hr min s kwh mwh wh w "
+    "kw mw mv hz khz mhz rpm db dba dbm lx lux hpa kpa mbar psi m/s mm/s km/h µg/m3 µg/m³"
 )
 _MONEY = word_set(
     "price amount total subtotal cost costs net gross tax taxes vat fee fees revenue salary wage budget balance "
@@ -29,7 +33,21 @@ _MONEY = word_set(
     "bid deposit refund rent turnover worth spent pay bonus commission loan principal earnings donation"
 )
 _COUNTED = word_set("count number quantity qty units items hours days minutes percent percentage pct share ratio")
-_MEASURED = (["uom"], ["unit", "of", "measure"], ["unit", "of", "measurement"], ["measurement", "unit"], ["unit"])
+_MEASURED = (
+    ["uom"], ["unit", "of", "measure"], ["unit", "of", "measurement"], ["measurement", "unit"], ["unit"],
+    ["unit", "code"],
+)  # fmt: skip
+_READINGS = word_set("value reading measurement result observation")  # their unit is the sensor's, or the test's
+
+
+_TOTAL = frozenset(["total", "totals", "both sexes", "all ages", "all persons", "gesamt", "insgesamt"])
+
+
+def total_among(column: ColumnProfile) -> str:
+    """The value by which rows are the totals of others, as tables of statistics have them; "" where there is none."""
+    values = [value for value, _ in column.common if isinstance(value, str)]
+    kinds = column.role in ("category", "text") and 2 < column.distinct == len(values)
+    return next((value for value in values if value.strip().lower() in _TOTAL), "") if kinds else ""
 
 
 def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
@@ -37,7 +55,8 @@ def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
 
     A currency is that of what is called as money is, a unit of measure that of what it stands behind. A name before the
     unit's own says of what it is: `price_currency`. If nothing else tells, it is that of the only quantity. Rows of
-    which no two have the same unit are the units themselves, with their rates.
+    which no two have the same unit are the units themselves, with their rates. Where rows of totals stand beside their
+    parts, quantities are held to one value of the column that tells them, as to a unit.
     """
     units = {c.name: sort for c in columns if (sort := _sort_of(c))}
     found: dict[str, str] = {}
@@ -49,7 +68,55 @@ def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
     several = {
         measure: name for measure, name in found.items() if by_name[name].distinct > 1 and not by_name[name].unique
     }
+    if total := next((c.name for c in columns if total_among(c)), ""):
+        several |= {c.name: total for c in columns if c.role == "measure" and c.name not in several}
     return tuple(replace(c, unit_column=several[c.name]) if c.name in several else c for c in columns)
+
+
+def with_units_of_parents(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> tuple[TableProfile, ...]:
+    """The tables, quantities whose own rows say no unit with the one that the row they belong to says.
+
+    The amounts of an order's lines are in the order's currency, a sensor's readings in the sensor's unit. The currency
+    of a thing that is no event, and no part of the rows' key, may be that of anything: a country's.
+    """
+    by_name = {table.name: table for table in tables}
+    return tuple(_as_parents_say(table, by_name, keys) for table in tables)
+
+
+def _as_parents_say(table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]) -> TableProfile:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for parent, own in _parents(table, by_name, keys):
+        for unit in parent.columns:
+            if (sort := _sort_of(unit)) and unit.distinct > 1 and not unit.unique and not _owner(unit.name):
+                for measure in _said_by(table, sort, own=own or parent.kind == "event"):
+                    found.setdefault(measure.name, set()).add((parent.name, unit.name))
+    said = {name: next(iter(units)) for name, units in found.items() if len(units) == 1}
+    return replace(
+        table,
+        columns=tuple(
+            replace(c, unit_table=said[c.name][0], unit_column=said[c.name][1]) if c.name in said else c
+            for c in table.columns
+        ),
+    )
+
+
+def _parents(
+    table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]
+) -> Iterator[tuple[TableProfile, bool]]:
+    """The tables that rows refer to by one key only, and whether it is a part of the rows' own key."""
+    outgoing = [key for key in keys if key.table == table.name and key.ref_table != table.name]
+    ways = Counter(key.ref_table for key in outgoing)
+    for key in outgoing:
+        if ways[key.ref_table] == 1 and key.ref_table in by_name:
+            yield by_name[key.ref_table], set(key.columns) <= set(table.primary_key)
+
+
+def _said_by(table: TableProfile, sort: str, *, own: bool) -> list[ColumnProfile]:
+    """The quantities of a table that may be in a unit of this sort that a parent says; `own`: rows are a part of it."""
+    free = [c for c in table.columns if c.role == "measure" and not c.unit and not c.unit_column]
+    if sort == "currency":
+        return [c for c in free if own and _is_money(c)]
+    return [c for c in free if _is_reading(c)]
 
 
 def _sort_of(column: ColumnProfile) -> str:
@@ -78,12 +145,12 @@ def _measured_in(
 ) -> Sequence[ColumnProfile]:
     """The quantities whose unit the column `unit` says, none of them in `found`."""
     free = [c for c in columns if c.role == "measure" and c.name not in found and not c.unit]
-    fit = [c for c in free if (_may_be_money(c) if sort == "currency" else not _is_money(c))]
+    fit = [c for c in free if (_may_be_money(c) if sort == "currency" else not _is_money(c) or _is_reading(c))]
     owner = _owner(unit)
     owned = [c for c in fit if owner and split_identifier(c.name)[: len(owner)] == owner]
     if owned:
         return owned
-    money = [c for c in fit if _is_money(c)]
+    money = [c for c in fit if sort == "currency" and _is_money(c)]
     if money:
         return money
     place = [c.name for c in columns].index(unit)
@@ -95,6 +162,10 @@ def _measured_in(
 def _is_money(column: ColumnProfile) -> bool:
     words = split_identifier(f"{column.name} {column.phrase}")
     return not _MONEY.isdisjoint(words) and _COUNTED.isdisjoint(words)
+
+
+def _is_reading(column: ColumnProfile) -> bool:
+    return not _READINGS.isdisjoint(split_identifier(column.name)[-1:])
 
 
 def _may_be_money(column: ColumnProfile) -> bool:

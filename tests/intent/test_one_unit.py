@@ -24,6 +24,7 @@ _SCRIPT = """
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE bills (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers(id), total REAL, tax REAL,
   pages INTEGER, currency TEXT, issued TEXT);
+CREATE TABLE lines (bill_id INTEGER REFERENCES bills(id), number INTEGER, amount REAL, PRIMARY KEY (bill_id, number));
 """
 
 
@@ -40,6 +41,8 @@ def bills(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
             for n in range(300)
         ]  # fmt: skip
         connection.executemany("INSERT INTO bills VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        lines = [(n, line, rng.randrange(900) / 4) for n in range(300) for line in range(1, 4)]
+        connection.executemany("INSERT INTO lines VALUES (?, ?, ?)", lines)
     connection.close()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return profile_database(Database("bills", "sqlite", "sqlite", path, digest, path.name))
@@ -50,6 +53,7 @@ def test_what_is_drawn_is_in_one_currency(bills: DatabaseProfile) -> None:
     sql = [render_sql(intent, bills) for intent in found]
     summed = [text for text in sql if "SUM(total)" in text or "AVG(total)" in text]
     assert summed
+    assert any("lines" in text for text in sql)
     assert all("currency = '" in text or "GROUP BY currency" in text for text in summed)
     assert any("(pages)" in text and "currency" not in text for text in sql)
     assert not any(mixes_units(intent.query, bills) for intent in found)
@@ -75,6 +79,11 @@ def test_what_is_drawn_is_in_one_currency(bills: DatabaseProfile) -> None:
         ("SELECT SUM(pages), COUNT(total) FROM bills", False),
         ("SELECT issued FROM bills WHERE total = (SELECT MAX(total) FROM bills)", True),
         ("SELECT name FROM customers AS c JOIN bills AS b ON b.customer_id = c.id WHERE b.total < 9", True),
+        ("SELECT SUM(amount) FROM lines", True),
+        ("SELECT SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id", True),
+        ("SELECT SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id WHERE b.currency = 'EUR'", False),
+        ("SELECT b.id, SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id GROUP BY b.id", False),
+        ("SELECT number, COUNT(*) FROM lines GROUP BY number", False),
     ],
 )
 def test_units_are_mixed_where_nothing_holds_them_to_one(sql: str, mixed: bool, bills: DatabaseProfile) -> None:

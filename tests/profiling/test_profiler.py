@@ -373,3 +373,32 @@ def test_a_snapshot_by_dbt_is_current_where_nothing_has_followed(tmp_path: Path)
     assert table.versions is not None
     assert (table.versions.column, table.versions.current) == ("dbt_valid_to", None)
     assert table.partial_keys == ((("order_id",), '"dbt_valid_to" IS NULL'),)
+
+
+def test_rows_that_are_marked_as_deleted_are_told(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, deleted_at TEXT);
+    CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT, is_deleted INTEGER);
+    CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT, deleted_at TEXT);
+    INSERT INTO users VALUES (1, 'Ann', NULL), (2, 'Bo', '2024-05-01 10:00:00'), (3, 'Cy', NULL);
+    INSERT INTO files VALUES (1, 'a', 0), (2, 'b', 1), (3, 'c', 0);
+    INSERT INTO notes VALUES (1, 'a', NULL), (2, 'b', NULL);
+    """
+    (said,) = (s for s in profile_database(sqlite_database(tmp_path / "app.sqlite", script)).problems if "deleted" in s)
+    assert said.startswith("files.is_deleted, users.deleted_at: questions count rows that are marked as deleted, too")
+
+
+def test_totals_beside_their_parts_are_told_and_not_added_to_them(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE people (region TEXT, sex TEXT, number INTEGER);
+    INSERT INTO people SELECT 'R' || r.value, s.value, r.value * 7 + length(s.value)
+        FROM json_each('[1, 2, 3, 4, 5, 6]') AS r, json_each('["Female", "Male", "Total"]') AS s;
+    """
+    profile = profile_database(sqlite_database(tmp_path / "census.sqlite", script))
+    columns = profile.table("people").by_name
+    assert (columns["number"].role, columns["number"].unit_column) == ("identifier", "")
+    assert not any("Total" in said for said in profile.problems)
+    script = script.replace("number", "inhabitants")
+    profile = profile_database(sqlite_database(tmp_path / "census2.sqlite", script))
+    assert profile.table("people").by_name["inhabitants"].unit_column == "sex"
+    assert any("rows with 'Total' in 'sex' seem to be totals" in said for said in profile.problems)

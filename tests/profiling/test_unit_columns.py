@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agro_data.databases.types import Cell
-from agro_data.profiling.profile import ColumnProfile, Kind, Role
-from agro_data.profiling.unit_columns import with_units
+from agro_data.profiling.knowledge import TableKind
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, Kind, Role, TableProfile
+from agro_data.profiling.unit_columns import with_units, with_units_of_parents
 
 _MONEYS = ("EUR", "USD", "JPY")
 
@@ -58,9 +59,40 @@ def _texts(name: str, values: tuple[Cell, ...], role: Role = "category") -> Colu
         ([_measure("rent"), _texts("unit", ("12 B", "7 A"))], {}),
         ([_measure("salary"), _texts("unit", ("Finance", "Sales"))], {}),
         ([_measure("fare"), _texts("airport", ("MAD", "ZRH"))], {}),
+        ([_measure("value"), _texts("unit_code", ("degC", "%RH", "hPa"))], {"value": "unit_code"}),
     ],
 )
 def test_units_are_those_of_the_quantities_that_they_stand_with(
     columns: list[ColumnProfile], units: dict[str, str]
 ) -> None:
     assert {c.name: c.unit_column for c in with_units(columns) if c.unit_column} == units
+
+
+_ID = ColumnProfile("id", "INTEGER", "integer", "identifier", "ID", distinct=9, unique=True)
+
+
+def _table(name: str, columns: list[ColumnProfile], kind: TableKind = "entity", key: str = "id") -> TableProfile:
+    return TableProfile(name, 90, (_ID, *columns), name, f"{name}s", primary_key=(key,), kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "said"),
+    [
+        (_table("bill", [_texts("currency", _MONEYS)], "event"), _table("line", [_measure("amount")]), ("amount",)),
+        (_table("bill", [_texts("currency", _MONEYS)], "event"), _table("line", [_measure("pages")]), ()),
+        (_table("bill", [_texts("currency", ("EUR",))], "event"), _table("line", [_measure("amount")]), ()),
+        (_table("bill", [_texts("price_currency", _MONEYS)], "event"), _table("line", [_measure("amount")]), ()),
+        (_table("country", [_texts("currency", _MONEYS)]), _table("city", [_measure("budget")]), ()),
+        (_table("bill", [_texts("currency", _MONEYS)]), _table("line", [_measure("amount")], key="up"), ("amount",)),
+        (_table("sensor", [_texts("unit", ("kW", "ppm"))]), _table("alarm", [_measure("peak_value")]), ("peak_value",)),
+        (_table("product", [_texts("unit", ("kg", "l"))]), _table("sale", [_measure("price")]), ()),
+    ],
+)
+def test_what_belongs_to_a_row_is_in_the_unit_that_it_says(
+    parent: TableProfile, child: TableProfile, said: tuple[str, ...]
+) -> None:
+    key = ForeignKey(child.name, ("up",), parent.name, ("id",))
+    _, found = with_units_of_parents((parent, child), [key])
+    assert tuple(c.name for c in found.columns if c.unit_table == parent.name) == said
+    other_way = ForeignKey(child.name, ("other",), parent.name, ("id",))
+    assert with_units_of_parents((parent, child), [key, other_way]) == (parent, child)
