@@ -9,7 +9,10 @@ WHOLE = r"[+-]?(0|[1-9]\d{0,17})"
 NUMBER = r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 # What stands for a missing value, in small letters, among the numbers of a column.
 MISSING = frozenset(
-    ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
+    [
+        *("na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "none", "missing", "unknown", "suppressed", "\\n", ""),
+        *("-", "--", "?", "*", ":", ".", "..", "...", "…"),
+    ]
 )
 MOST_MARKERS, FEWEST_NUMBERS = 2, 3
 _DIGITS = range(6, 10)  # nine tell any two FLOATs apart

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agro_data.profiling.denoting import LISTED
 from agro_data.profiling.fragments import in_context, within
 from agro_data.profiling.people import PEOPLE
+from agro_data.profiling.titles import title_of
 from agro_data.profiling.word_order import as_said, flag_last
 from agro_data.profiling.words import (
     TIGHT_PREPOSITIONS,
@@ -36,6 +37,7 @@ from agro_data.profiling.words import (
 
 # A name that ends in one of these is said in full: "flight number", never "the number of the flight".
 _NEEDS_NOUN = word_set("number count order group class field part")
+_WITH_POINT = re.compile(r"[A-Z]+\d+\.\d+")  # "PM2.5"
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
 
 
@@ -203,7 +205,9 @@ def _column_words(
     around: frozenset[str],
     written: Mapping[str, list[str]],
 ) -> list[str]:
-    words = flag_last(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
+    given = _plausible(hint.column_words.get(column, ""), column)
+    title = title_of(column) if split_identifier(given) in ([], split_identifier(column)) else None
+    words = flag_last(title.words if title else _better_split(given, column))
     own = in_context(column.lower(), "", table, others, is_key=column == hint.key)
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
@@ -216,7 +220,7 @@ def _column_words(
     expanded = expand(resolved, nouns) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
-    return as_said(expanded, table)
+    return [*as_said(expanded, table), *(["in", title.unit] if title and title.unit else [])]
 
 
 def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
@@ -311,6 +315,7 @@ def _in_capitals(phrase: str, identifier: str, aloud: bool) -> str:
         if piece.isupper() and len(piece) <= 5 and _is_short_for(piece.lower(), aloud, alone=len(pieces) == 1)
     }
     kept |= {f"{word}s": f"{piece}s" for word, piece in kept.items()}
+    kept |= {word.lower(): word for word in identifier.split() if _WITH_POINT.fullmatch(word)}
     return " ".join(kept.get(word, word) for word in phrase.split(" "))
 
 

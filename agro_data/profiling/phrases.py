@@ -37,6 +37,8 @@ _NOUNS = {
     "valid until": "end of validity",
     "effective from": "effective start",
     "effective to": "effective end",
+    "expires at": "expiry time",
+    "expires on": "expiry date",
 }
 _WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
@@ -45,6 +47,7 @@ _NO_NAMES = {"address": "street"} | dict.fromkeys(
     ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
 )
 _PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
+_WITHIN = frozenset(["part", "child", "member", "component", "piece", "subset"])
 _KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
 
@@ -60,6 +63,8 @@ def with_role(
     result: list[ColumnProfile] = []
     for column in columns:
         phrase = column.phrase if column.named else _beside(column, taken) or _noun(column, singular)
+        if column.name in keys and phrase.endswith(" of") and not column.named:  # "reversal of", "part of"
+            phrase = "parent" if phrase.split()[0] in _WITHIN else "original"
         if column.name in keys and column.role == "identifier" and column.kind == "integer" and not column.named:
             phrase = phrase if phrase.rsplit(" ", 1)[-1].lower() in _KEYED else f"{phrase} ID"
         if phrase != column.phrase and phrase not in taken:
@@ -88,6 +93,10 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return _NOUNS[phrase]
     if phrase in ("check in", "check out") and column.role == "date":
         return f"{phrase.replace(' ', '-')} date"
+    if phrase == "number" and column.role in ("identifier", "category", "text") and singular:
+        return f"{singular} number"  # "return the number" would ask how many there are
+    if phrase.startswith("number of ") and column.role in ("identifier", "category") and column.kind == "integer":
+        return f"{' '.join(noun_forms(phrase.split()[2:])[0])} number"  # "no_ligne" of a key: which, not how many
     first, _, last = phrase.rpartition(" ")
     if first and last in _WHEN and column.role == "date":  # "placed at", "starts on"
         return f"{singular_word(first)} {_WHEN[last]}"

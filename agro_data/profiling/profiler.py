@@ -29,6 +29,7 @@ from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.row_versions import keeps_versions, with_versions
 from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
+from agro_data.profiling.titles import title_of
 from agro_data.profiling.trees import is_tree
 from agro_data.profiling.unit_columns import with_units, with_units_of_parents
 
@@ -474,7 +475,7 @@ def _column_profile(
         description=known.description,
         synonyms=known.synonyms,
         named=name in names.given,
-        codes=known.codes,
+        codes=known.codes or (title.codes if (title := title_of(name)) else ()),
         unit=known.unit or unit_of(words),
         collation=info.collation,
         formula=info.formula,

@@ -9,6 +9,7 @@ from agro_data.profiling.denoting import done_by_somebody, is_single
 from agro_data.profiling.people import PEOPLE
 from agro_data.profiling.profile import Role
 from agro_data.profiling.statistics import Statistics
+from agro_data.profiling.units import is_sign
 from agro_data.profiling.words import head_place, is_participle, is_word, word_set
 
 _YES_NO = tuple(
@@ -115,7 +116,7 @@ def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
 
 def unit_of(words: list[str]) -> str:
     """The unit that the words of a name state, or ""."""
-    if words[-2:-1] == ["in"] and words[-1] in _SHORT_UNITS:
+    if words[-2:-1] == ["in"] and (words[-1] in _SHORT_UNITS or is_sign(words[-1])):
         return words[-1]
     return next((unit for mark, unit in _UNITS.items() if mark[0] in words[-2:]), "")
 
@@ -123,7 +124,7 @@ def unit_of(words: list[str]) -> str:
 def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     last = words[head_place(words)] if words else ""
     quantity = not _QUANTITY.isdisjoint(words)
-    if _is_count(words, last):
+    if _is_count(words, last) and not (place.part_of_key and statistics.integral):  # "no_ligne" numbers the lines
         return "measure"
     if words in _YEAR_KEYS and statistics.years and not place.refers:
         return "year"
@@ -225,7 +226,8 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
         return "text"
     if statistics.markers or statistics.separators:
         # Nobody asks which rows have '21.864819999999998', and '9.5' would stand behind '10.5'.
-        return "other" if any("." in str(value) for value, _ in statistics.common) else "category"
+        decimals = statistics.separators or any("." in str(value) for value, _ in statistics.common)
+        return "other" if decimals else "category"
     if statistics.kind == "text" and last in _NUMBERING and statistics.digits:
         return "category" if _repeats(statistics, 50) else "identifier"
     if not statistics.distinct:

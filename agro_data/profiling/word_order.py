@@ -9,13 +9,16 @@ _MOMENTS = word_set("start end join birth death launch release entry exit openin
 _KINDS_OF_NAME = word_set("first last middle given full short long maiden family common official scientific")
 _SIDES = word_set("home away winner loser source target from to old new first second buyer seller sender receiver")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
+_OF_AN_ID = word_set("number no type card code document proof photo name key status id")
+_PERIODS = word_set("seconds minutes hours days nights weeks months years")
+_AWAY = word_set("out off away late early open overdue left ahead")
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
 
 
 def as_said(words: list[str], table: list[str]) -> list[str]:
     """The expanded words of a column of `table`, whose noun it is."""
     words = _happened(words, table)
-    for rule in (_kind_first, _gender, _count_noun, _payment, in_unit, _moment):
+    for rule in (_key_last, _kind_first, _gender, _count_noun, _days, _payment, in_unit, _moment):
         words = rule(words)
     return words
 
@@ -45,6 +48,18 @@ def _kind_first(words: list[str]) -> list[str]:
     if len(words) == 2 and words[0] == "name" and words[1] in _KINDS_OF_NAME:
         return words[::-1]
     return [words[-1], *words[:-1]] if len(words) > 2 and words[-2] == "id" and words[-1] in _SIDES else words
+
+
+def _key_last(words: list[str]) -> list[str]:
+    """ "id client" as "client id": so names are built where adjectives follow their nouns."""
+    turned = words[:1] == ["id"] and len(words) > 1 and words[1] not in TIGHT_PREPOSITIONS | _OF_AN_ID
+    return [*words[1:], "id"] if turned and not words[1].isdigit() else words
+
+
+def _days(words: list[str]) -> list[str]:
+    """ "days out" as "number of days out"."""
+    spent = len(words) == 2 and words[0] in _PERIODS and (words[1] in _AWAY or is_participle(words[1]))
+    return ["number", "of", *words] if spent else words
 
 
 def _gender(words: list[str]) -> list[str]:

@@ -165,7 +165,7 @@ def _unglue(token: str) -> tuple[str, ...]:
         return token[:-2], "id"
     parts = tuple(_language().split(token))
     sound = all(part in _GLUE or (len(part) >= 3 and is_word(part)) for part in parts)
-    sound = sound and parts[0] not in _GLUE
+    sound = sound and parts[0] not in _GLUE and parts[-1] not in ("and", "or")
     return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
 
 
@@ -269,7 +269,7 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word
     if word in lexicon().acronyms:
         return word, word + "s"
-    if stays(word):
+    if stays(word) or _is_nobody(word):
         return word, word
     lemma = lemminflect.getLemma(word, upos="NOUN", lemmatize_oov=word.endswith("s"))
     single = str(lemma[0]) if lemma else word
@@ -283,6 +283,11 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word + "s"
     plural = word if single != word else str(inflector().plural_noun(cast(Any, single)))
     return single, plural
+
+
+def _is_nobody(word: str) -> bool:
+    """Whether a word only says how somebody is or what was done: the unemployed have no plural, but the bed has."""
+    return word.endswith("ed") and bool(kinds := lemminflect.getAllLemmas(word)) and "NOUN" not in kinds
 
 
 def singular_word(word: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agro_data.profiling import words
+from agro_data.profiling import titles, units, words
 from agro_data.profiling.naming import Hints, name_database
 from agro_data.profiling.phrases import with_role
 from agro_data.profiling.profile import ColumnProfile, Kind, Role
@@ -110,6 +111,25 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("users", "last_sign_in_at", "last sign in time"),
         ("dim_store", "store_sk", "key"),
         ("ticket", "first_response_secs", "first response seconds"),
+        ("region", "Area (km²)", "area in km²"),
+        ("region", "Area in km²", "area in km²"),
+        ("station", "PM2.5 (µg/m³)", "PM2.5 in µg/m³"),
+        ("school", "% eligible for free meals", "percentage eligible for free meals"),
+        ("town", "Change 2011-2021 (%)", "change 2011-2021 in percent"),
+        ("town", "Percentage urban (%)", "percentage urban"),
+        ("town", "Urban/rural classification", "urban/rural classification"),
+        ("accident", "Severity (1=fatal 2=serious, 3=slight)", "severity"),
+        ("population", "2014", "2014 value"),
+        ("school", "Charter School (Y/N)", "charter school flag"),
+        ("town", "Number of unemployed", "number of unemployed"),
+        ("device", "rssi_dbm", "RSSI in dBm"),
+        ("device", "max_sampling_hz", "maximum sampling in Hz"),
+        ("partner", "payment_terms_days", "payment terms in days"),
+        ("loan", "days_out", "number of days out"),
+        ("commande", "id_fournisseur", "fournisseur ID"),
+        ("commande", "id_commande", "ID"),
+        ("person", "id_card_number", "ID card number"),
+        ("artikel", "Lagerbestand", "lagerbestand"),
     ],
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
@@ -130,6 +150,14 @@ def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, 
 def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, said: tuple[str, str]) -> None:
     columns = with_role([ColumnProfile(name, "", kind, role, name) for name in ("from", "to")], "trip")
     assert tuple(column.phrase for column in columns) == said
+
+
+def test_what_would_ask_how_many_or_break_off_is_said_in_full() -> None:
+    columns = [ColumnProfile(n, "", "integer", "identifier", n.replace("_", " ")) for n in ("number", "copy_of")]
+    said = with_role(
+        [*columns, replace(columns[1], name="part_of", phrase="part of")], "course", {"copy_of", "part_of"}
+    )
+    assert [column.phrase for column in said] == ["course number", "original ID", "parent ID"]
 
 
 def test_a_table_of_what_belongs_to_another_is_called_by_both() -> None:
@@ -262,7 +290,8 @@ def test_number_is_stable(word: str) -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(words).failed == 0
+    for module in (words, titles, units):
+        assert doctest.testmod(module).failed == 0
 
 
 def test_a_word_is_what_it_is_beside_others() -> None:

@@ -261,17 +261,24 @@ def test_numbers_that_one_marker_makes_texts_are_told(tmp_path: Path) -> None:
 
 def test_numbers_that_separators_make_texts_are_told(tmp_path: Path) -> None:
     script = """
-        CREATE TABLE accounts (id INTEGER PRIMARY KEY, revenue TEXT, betrag TEXT, profit TEXT, phone TEXT, pair TEXT);
+        CREATE TABLE accounts (id INTEGER PRIMARY KEY, revenue TEXT, betrag TEXT, profit TEXT, phone TEXT, pair TEXT,
+            quote TEXT);
         INSERT INTO accounts VALUES
-            (1, '1,200', '35,20', '1 200', '555 123 456', '1,2'), (2, '99', '1.017,05', '7', '555 123 457', '1,2,3'),
-            (3, 'N/A', '8', '-11 000 000', '555 123 458', '4'), (4, '1,000,000.5', NULL, NULL, '555 123 459', '5,6');
+            (1, '1,200', '35,20', '1 200', '555 123 456', '1,2', '5,5'),
+            (2, '99', '1.017,05', '7', '555 123 457', '1,2,3', '7,1'),
+            (3, 'N/A', '8', '-11 000 000', '555 123 458', '4', '..'),
+            (4, '1,000,000.5', NULL, NULL, '555 123 459', '5,6', '6'), (5, NULL, NULL, NULL, NULL, NULL, '7,1');
     """
-    said = profile_database(sqlite_database(tmp_path / "crm.sqlite", script)).problems
+    profile = profile_database(sqlite_database(tmp_path / "crm.sqlite", script))
+    said = profile.problems
     assert [text.partition(", so")[0] for text in said] == [
         "table 'accounts': 'revenue': numbers but for 'N/A' and thousands separators",
         "table 'accounts': 'betrag': numbers but for a decimal comma",
         "table 'accounts': 'profit': numbers but for thousands separators",
+        "table 'accounts': 'quote': numbers but for '..' and a decimal comma",
     ]
+    shown = {name: profile.table("accounts").by_name[name].role for name in ("revenue", "betrag", "profit", "quote")}
+    assert set(shown.values()) == {"other"}  # "which quotes no account has in May" is asked by nobody
     assert "store NULL" in said[0]
     assert "store NULL" not in said[1]
 
@@ -402,3 +409,18 @@ def test_totals_beside_their_parts_are_told_and_not_added_to_them(tmp_path: Path
     profile = profile_database(sqlite_database(tmp_path / "census2.sqlite", script))
     assert profile.table("people").by_name["inhabitants"].unit_column == "sex"
     assert any("rows with 'Total' in 'sex' seem to be totals" in said for said in profile.problems)
+
+
+def test_a_key_that_numbers_lines_is_no_count(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE lignes (id_commande INTEGER, no_ligne INTEGER, prix REAL, PRIMARY KEY (id_commande, no_ligne));
+    INSERT INTO lignes VALUES (1, 1, 2.5), (1, 2, 3.5), (2, 1, 1.5), (2, 2, 9.5), (2, 3, 4.5);
+    """
+    column = profile_database(sqlite_database(tmp_path / "achats.sqlite", script)).table("lignes").by_name["no_ligne"]
+    assert (column.role, column.phrase) == ("identifier", "ligne number")
+
+
+def test_codes_that_a_title_explains_are_said_so(tmp_path: Path) -> None:
+    script = 'CREATE TABLE accidents (id INTEGER PRIMARY KEY, "Severity (1=fatal, 2=serious 3=slight)" INTEGER);'
+    column = profile_database(sqlite_database(tmp_path / "roads.sqlite", script)).table("accidents").columns[1]
+    assert (column.phrase, column.codes) == ("severity", (("1", "fatal"), ("2", "serious"), ("3", "slight")))
