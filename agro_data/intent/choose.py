@@ -143,7 +143,7 @@ _RATE_WORDS = """
 rate rates ratio percent percentage pct share age score rating rank height altitude elevation latitude longitude
 temperature index grade gpa speed average avg mean level position per year years discount humidity pressure visibility
 gust dew density angle minute hour accuracy factor chance probability odds minimum maximum min max slot sequence
-priority x y z
+priority x y z threshold interval range frequency sampling rssi
 """
 _RATES = frozenset(_RATE_WORDS.split())
 
@@ -152,7 +152,8 @@ def adds_up(column: ColumnProfile) -> bool:
     """Whether a sum over rows means something: not for rates, ages, scores, places, unit prices and the like."""
     words = set(f"{column.phrase} {column.name.replace('_', ' ')}".lower().split())
     for_each = "unit" in words and not words.isdisjoint({"price", "cost"})  # of one, however many there are
-    return column.role == "measure" and words.isdisjoint(_RATES) and not for_each
+    per = "/" in column.unit  # "µg/m³"
+    return column.role == "measure" and words.isdisjoint(_RATES) and not for_each and not per
 
 
 def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression]) -> bool:

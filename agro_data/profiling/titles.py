@@ -43,7 +43,7 @@ def title_of(name: str) -> Title | None:
         unit = in_brackets(split_identifier(bracketed[1]), bracketed[2])
         codes = tuple(_LEGEND.findall(bracketed[2])) if _LEGEND.match(bracketed[2]) else ()
         name = bracketed[1] if unit or codes else name
-    elif " " not in name:
+    elif " " not in name and not _WHOLE.fullmatch(name):
         return None
     elif is_sign(last := name.split()[-1]):
         unit, name = last, re.sub(r"(?: in)?\s+\S+$", "", name)

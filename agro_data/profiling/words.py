@@ -117,7 +117,7 @@ def reads_as_english(word: str) -> bool:
 
 def stays(word: str) -> bool:
     """Whether a word of another language looks like a plural without being one: "pais" is one country."""
-    return word.endswith(("is", "us")) and not reads_as_english(word)
+    return word.endswith(("is", "us", "tz")) and not reads_as_english(word)
 
 
 def plain_in_o(word: str) -> bool:
@@ -281,6 +281,8 @@ def number_forms(word: str) -> tuple[str, str]:
         return numbers[single]
     if single == word and plain_in_o(word):
         return word, word + "s"
+    if single.endswith("tz"):
+        return single, single + "es"  # to inflect a waltz is as a quiz
     plural = word if single != word else str(inflector().plural_noun(cast(Any, single)))
     return single, plural
 

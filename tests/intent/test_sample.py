@@ -378,6 +378,21 @@ def test_percentages_are_not_added() -> None:
     assert any("first_cost + second_cost" in text for text in sql)
 
 
+def test_the_same_of_two_years_is_not_added() -> None:
+    names = ("Population (2011 census)", "Population (2021 census)", "PM10 (µg/m³)", "NO₂ (µg/m³)")
+    units = ("", "", "µg/m³", "µg/m³")
+    columns = [
+        column(name, "real", "measure", name.lower(), distinct=20, unit=unit)
+        for name, unit in zip(names, units, strict=True)
+    ]
+    profile = _planes(column("name", "text", "text", "name", distinct=40), *columns)
+    sql = [render_sql(intent, profile) for intent in _drawn(profile, "arithmetic", "aggregate", count=200)]
+    assert any('"Population (2021 census)" - "Population (2011 census)"' in text for text in sql)
+    assert any('"NO₂ (µg/m³)" - "PM10 (µg/m³)"' in text for text in sql)
+    assert not any('" + "' in text for text in sql)
+    assert not any('SUM("NO₂' in text for text in sql)
+
+
 def test_what_says_the_same_is_not_asked_twice() -> None:
     """The number and the name of a month; a season has several months."""
     rows = tuple((n, n % 12 + 1, f"{n % 12}. month", n % 12 // 3, n * 7 % 40) for n in range(240))

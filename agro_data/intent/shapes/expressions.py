@@ -125,6 +125,7 @@ _PAIRED = 40  # columns of a wide table that are compared pair by pair at a time
 _MONEY = {"price", "cost", "fee", "amount", "salary", "budget", "revenue", "income", "rate"}
 _PLACES = frozenset(("lat", "latitude", "lon", "lng", "long", "longitude"))
 _TOTALS = frozenset(("amount", "extended", "revenue", "subtotal", "sum", "total"))  # quantity times price already
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _SHARES = frozenset(("percent", "percentage", "pct", "rate", "ratio", "share"))
 _NUMBERS = {"quantity", "qty", "units", "hours", "nights", "days", "stock"}
 
@@ -151,13 +152,22 @@ def _pairs(scene: Scene, table: TableProfile) -> list[tuple[str, ColumnProfile, 
             elif a.role == "measure" and set(left) & _MONEY and set(right) & _NUMBERS and _TOTALS.isdisjoint(left):
                 found.append(("*", a, b))
             elif a.role == "measure" and a.name < b.name and (_same_unit(a, b) or _same_head(left, right)):
-                found.append((scene.pick(("+", "-")) if _adds(left, right) else "-", a, b))
+                if _of_two_years(a, b):
+                    found.append(("-", b, a))
+                else:
+                    found.append((scene.pick(("+", "-")) if _adds(a, b) else "-", a, b))
     return [(operator, a, b) for operator, a, b in found if operator == "*" or a.unit_column == b.unit_column]
 
 
-def _adds(left: list[str], right: list[str]) -> bool:
+def _adds(a: ColumnProfile, b: ColumnProfile) -> bool:
     """Whether a sum means something: two percentages differ by some points, but are of different things."""
-    return _SHARES.isdisjoint(left) and _SHARES.isdisjoint(right)
+    return all(_SHARES.isdisjoint(_words(c)) and "/" not in c.unit for c in (a, b))
+
+
+def _of_two_years(a: ColumnProfile, b: ColumnProfile) -> bool:
+    """Whether two columns hold the same of two years, as "2019" and "2020": it has grown, and is not added up."""
+    first, second = (_YEAR.findall(c.name) for c in (a, b))
+    return bool(first and second) and first != second and _YEAR.sub("", a.name) == _YEAR.sub("", b.name)
 
 
 def _same_unit(a: ColumnProfile, b: ColumnProfile) -> bool:

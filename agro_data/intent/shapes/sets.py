@@ -52,8 +52,8 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     tests = _contrast(scene, frame, operator, skip)
     if tests is None:
         return None
-    if operator != "except":
-        tests = tuple(sorted(tests, key=repr))  # the other way round it is the same question
+    if operator != "except" and repr(tests[1]) < repr(tests[0]):
+        tests = (tests[1], tests[0])  # either way it is the same question
     left = frame.query(select=outputs(shown), where=tests[0])
     right = _again(scene, replace(left, where=tests[1]))
     if operator == "except" and scene.chance(0.6) and len(frame.sources) < 3:
