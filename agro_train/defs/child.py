@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from agro_train.programs.telling import figures
 QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # bars are for terminals: logs hold lines
 SAID = 6  # lines of an error that a failure is described by
 _RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: \S")  # as the last part of a traceback begins
+# Beside the errors of its processes a launcher says with a traceback of its own that they ended, and names each line's.
+_RANK = re.compile(r"\[rank\d+\]: ")
+_LAUNCHER = re.compile(r"subprocess\.CalledProcessError: ")
+_NO_MORE = re.compile(r"Traceback \(most recent call last\)|[EW]\d{4} \d\d:\d\d:")
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
 
 
@@ -90,6 +95,8 @@ def how_it_ended(status: int | None, errors: Sequence[str]) -> str:
 
 def _error_in(errors: Sequence[str]) -> str:
     """The last error that a program raised, from its name on: what it says may have lines. Else the last line."""
-    begins = [place for place, line in enumerate(errors) if _RAISED.match(line)]
-    said = [*(errors[begins[-1] :] if begins else errors[-1:])]
+    lines = [_RANK.sub("", line, count=1) if _RANK.match(line) else line for line in errors]
+    begins = [place for place, line in enumerate(lines) if _RAISED.match(line) and not _LAUNCHER.match(line)]
+    said = lines[begins[-1] :] if begins else lines[-1:]
+    said = [said[0], *takewhile(lambda line: not _NO_MORE.match(line), said[1:])] if said else said
     return "\n".join(said[:SAID] + (["..."] if len(said) > SAID else []))

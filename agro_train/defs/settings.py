@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,20 +66,32 @@ def refuse_unusable(run_config: Mapping[str, Any], models: Path) -> None:
     """Raise `dg.Failure` for settings, of whichever asset of a run, that its program cannot use: those of GRPO would
     else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open; of the
     models that are evaluated each has to be below `models`, or one that the run makes, or found elsewhere."""
-    usable(
-        ColdStartConfig, settings_of(_given(run_config, "cold_start_trajectories", TrajectoriesConfig), idle=LEARNING)
-    )
-    cold = usable(
-        ColdStartConfig, settings_of(_given(run_config, "cold_start_model", ColdStartModelConfig), idle=MAKING)
-    )
-    grpo = usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
-    evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
-    further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION) | {"models": evaluation.models or ["promoted"]}
-    usable(EvaluationConfig, further | {"corpus": "corpus"})
-    if evaluation.questions:
-        about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
-        usable(EvaluationConfig, further | about)
-    refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), models)
+    with _said_of("cold_start_trajectories"):
+        making = _given(run_config, "cold_start_trajectories", TrajectoriesConfig)
+        usable(ColdStartConfig, settings_of(making, idle=LEARNING))
+    with _said_of("cold_start_model"):
+        learning = _given(run_config, "cold_start_model", ColdStartModelConfig)
+        cold = usable(ColdStartConfig, settings_of(learning, idle=MAKING))
+    with _said_of("grpo_model"):
+        grpo = usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
+    with _said_of("model_evaluation"):
+        evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
+        further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION)
+        further |= {"models": evaluation.models or ["promoted"]}
+        usable(EvaluationConfig, further | {"corpus": "corpus"})
+        if evaluation.questions:
+            about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
+            usable(EvaluationConfig, further | about)
+        refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), models)
+
+
+@contextmanager
+def _said_of(op: str) -> Iterator[None]:
+    """Failures name the asset whose settings they are about: the step that fails is another one."""
+    try:
+        yield
+    except dg.Failure as error:
+        raise dg.Failure(description=f"{op}: {error.description}", allow_retries=False) from None
 
 
 def refuse_unknown(names: Iterable[str], models: Path) -> None:

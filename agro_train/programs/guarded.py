@@ -34,7 +34,7 @@ from agro_train.programs.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end
 LOOK = 0.2  # seconds between two looks at command and parent
-ERROR_LINES = 60
+ERROR_LINES = 200  # of which a launcher of eight processes writes eighty when one has failed
 LAST_LINES = 5.0  # seconds to wait for what is still in the pipes
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG

@@ -154,6 +154,27 @@ def test_a_child_names_the_settings_of_its_asset_and_no_options() -> None:
     )
 
 
+SAID = "agro_data.models.ModelMissing: model org/none is not on this machine"
+LAUNCHED = """Traceback (most recent call last):
+  File "launch.py", line 999, in simple_launcher
+    raise subprocess.CalledProcessError(returncode=process.returncode, cmd=cmd)
+subprocess.CalledProcessError: Command '['python', '-m', 'agro_train.grpo']' returned non-zero exit status 1."""
+ELASTIC = """E1130 10:03:21.770000 28424 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1)
+Traceback (most recent call last):
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\x20
+============================================================
+  exitcode  : 1 (pid: 28603)
+============================================================"""
+
+
+@pytest.mark.parametrize(
+    "lines", [f"{SAID}\n{LAUNCHED}", f"{SAID}\n{ELASTIC}", f"[rank1]: {SAID}\n[rank0]: {SAID}\n{ELASTIC}"]
+)
+def test_a_launcher_that_ended_hides_no_error_of_what_it_launched(lines: str) -> None:
+    assert how_it_ended(1, lines.splitlines()) == f"ended with status 1: {SAID}"
+
+
 def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> None:
     draft = tmp_path / ".draft-a"
     draft.mkdir()

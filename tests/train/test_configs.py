@@ -114,6 +114,7 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         ("cold_start_model", {"settings": {"max_lenght": 9}}, "did you mean 'max_length'"),
         ("grpo_model", {"settings": {"reward": "foo"}}, "reward='foo'"),
         ("grpo_model", {"micro_batch": 0}, "micro_batch is 0"),
+        ("grpo_model", {"settings": {"model": "other"}}, "model cannot be given here"),
         ("model_evaluation", {"settings": {"decoding": "bar"}}, "bar"),
         ("model_evaluation", {"questions": ["dev.json"]}, "databases are: `questions_databases`$"),
         ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
@@ -122,7 +123,7 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
 def test_what_a_later_step_cannot_use_is_told_before_the_first(
     op: str, config: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(Failure, match=said):
+    with pytest.raises(Failure, match=rf"^{op}: .*{said}"):  # another step fails: it says whose setting that is
         refuse_unusable({"ops": {op: {"config": config}}}, tmp_path)
 
 
