@@ -79,6 +79,20 @@ class Atlas:
         whole = key.orphan_share == 0 and all(map(child.never_null, key.columns))
         return Edge(child.name, key.columns, parent.name, key.ref_columns, whole)
 
+    @cached_property
+    def roles(self) -> frozenset[Edge]:
+        """Those of several keys to one parent that have a role each: the origin, and the destination."""
+        sides = {
+            (e.child, e.parent): [o for o in self.edges if (o.child, o.parent) == (e.child, e.parent)]
+            for e in self.edges
+        }
+        several = [edge for side in sides.values() if len(side) > 1 and all(map(self._has_role, side)) for edge in side]
+        return frozenset(several)
+
+    def _has_role(self, edge: Edge) -> bool:
+        child, parent = self.by_name[edge.child], self.by_name[edge.parent]
+        return key_role(self.profile, child, edge.child_columns, parent) is not None
+
     def _is_said(self, edge: Edge) -> bool:
         """Whether a question can say which of several keys to one parent is meant: the origin, or the destination."""
         several = sum((e.child, e.parent) == (edge.child, edge.parent) for e in self.edges) > 1
@@ -99,7 +113,8 @@ class Atlas:
         """The last steps of the ways from `table` up to its parents and theirs that "its provider" can mean.
 
         Those are the shortest: the provider of a measurement is the one that it has a key to, not its visit's. If two
-        ways are equally short, through the visit and through the person, neither is taken.
+        ways are equally short, through the visit and through the person, neither is taken; two keys of one table that
+        have a role each, the origin and the destination of its flight, both are.
         """
         if table not in self._ways:
             self._ways[table] = frozenset(self._shortest(table))
@@ -110,8 +125,11 @@ class Atlas:
         while last:
             steps = [e for name in sorted(last) for e in self.up.get(name, ()) if e.parent not in reached]
             ways = Counter(e.parent for e in steps)
-            # If it has several keys of its own, each is called by its role.
-            yield from (e for e in steps if e.child == table or ways[e.parent] == 1)
+            alone = {parent for parent in ways if len({e.child for e in steps if e.parent == parent}) == 1}
+            # If it has several keys of its own, or what it belongs to has, each is called by its role.
+            yield from (
+                e for e in steps if e.child == table or ways[e.parent] == 1 or (e.parent in alone and e in self.roles)
+            )
             last = {parent for parent, number in ways.items() if number == 1}
             reached |= set(ways)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from agro_data.intent.atlas import Row, extreme_is_tied, has_blanks, has_order, is_kept_of_row, near_unique
 from agro_data.intent.holds import holds
@@ -168,13 +168,16 @@ def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression])
     )
 
 
-def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
-    """An order for a list that leaves nothing to chance, or () when there is none worth asking for."""
+def order_of(frame: Frame, shown: Sequence[Column], held: Container[Column] = ()) -> tuple[OrderKey, ...]:
+    """An order for a list that leaves nothing to chance, or () when there is none worth asking for: not by columns that
+    a condition has `held` to a value.
+    """
     scene, root = frame.scene, frame.root
     table = frame.table(root)
-    in_order = [c for c in shown if frame.never_null(c) and has_order(frame.profile(c))]
+    in_order = [c for c in shown if c not in held and frame.never_null(c) and has_order(frame.profile(c))]
     keys = [c for c in in_order if c.source == root] * 2
-    keys += [Column(root, c.name) for c in frame.atlas.ordered(table.name) if table.never_null(c.name)]
+    ordered = (Column(root, c.name) for c in frame.atlas.ordered(table.name) if table.never_null(c.name))
+    keys += [column for column in ordered if column not in held]
     alone = [k for k in keys if settled(frame, [OrderKey(k)], shown)]
     if not keys or (not alone and scene.chance(0.7)):
         return ()

@@ -189,7 +189,8 @@ class Maker:
         groups = self.profile.role in ("category", "boolean", "text", "year")
         if others and groups and not self.plain:
             lot = self.scene.rng.random()
-            if lot < 0.08 and self.profile.distinct <= 30 and not self.names and self.opposed:
+            two = self.profile.role == "boolean"  # of which who does not mean the one names the other
+            if lot < 0.08 and self.profile.distinct <= 30 and not self.names and self.opposed and not two:
                 return Comparison("!=", self.column, self.value(self.scene.pick(others)))
             if lot < 0.22 and self.profile.distinct > 2:
                 chosen = sorted([here, self.scene.pick(others)], key=str)

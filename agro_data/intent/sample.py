@@ -165,8 +165,8 @@ def plain_list(scene: Scene) -> Draft | None:
     lacking = not frame.never_null(target)
     alike = lacking or not frame.profile(target).unique
     distinct = not labels and alike and (again or repeats(frame, [target], where) or scene.chance(0.5))
-    if distinct and has_blanks(frame.profile(target)):
-        return None  # among different values a blank is none
+    if distinct and (has_blanks(frame.profile(target)) or frame.profile(target).role == "boolean"):
+        return None  # among different values a blank is none; of a flag there are two
     if distinct and lacking:
         tests = conjuncts(where)
         where = conjunction([*tests, *known(tests, target)])

@@ -168,13 +168,21 @@ class Frame:
                 (source.alias, edge)
                 for source in self.sources
                 for edge in self._ways(source.alias)
-                if all(s.table != edge.parent for s in self.sources)
+                if self._is_new(source.alias, edge)
             ]
             if not ways:
                 break
             self.up(*self.scene.pick(ways))
         lefts = {join.left for join in self.joins}
         return [s.alias for s in self.sources[1:] if s.alias not in lefts]
+
+    def _is_new(self, alias: str, edge: Edge) -> bool:
+        """Whether a parent can be joined: of a table that is none yet, or only along other keys of the same rows."""
+        joined = [j for j in self.joins if self.table(j.right).name == edge.parent]
+        if edge not in self.atlas.roles or not joined:
+            return all(s.table != edge.parent for s in self.sources)
+        along = all(j.left == alias and j.direction == "up" and j.columns != edge.pairs_up for j in joined)
+        return along and sum(s.table == edge.parent for s in self.sources) == len(joined)
 
     def query(self, **parts: object) -> Query:
         """The query of this frame. Keyword arguments are the fields of `Query` after `joins`."""

@@ -38,6 +38,7 @@ from agro_data.profiling.words import (
 # A name that ends in one of these is said in full: "flight number", never "the number of the flight".
 _NEEDS_NOUN = word_set("number count order group class field part")
 _WITH_POINT = re.compile(r"[A-Z]+\d+\.\d+")  # "PM2.5"
+_LINKS = word_set("bridge junction link map mapping association")  # what a table does, beside the two that it joins
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
 
 
@@ -149,15 +150,26 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
 
 
 def _compounds(candidates: Mapping[str, tuple[list[str], list[str]]]) -> dict[str, tuple[list[str], list[str]]]:
-    """ "members of club" as "club members", "participants in events" as "event participants", for tables of these."""
+    """ "members of club" as "club members", "participants in events" as "event participants", for tables of these; and
+    what only links two of the tables without the word that says so.
+    """
     nouns = {spell(noun_forms(core)[0]) for core, _ in candidates.values()}
 
     def turned(core: list[str]) -> list[str]:
         place = next((place for place, word in enumerate(core) if word in ("of", "in") and place), len(core) - 1)
         last = noun_forms(core[place + 1 :])[0] if core[place + 1 :] else []
-        return [*last, *core[:place]] if spell(last) in nouns else core
+        return [*last, *core[:place]] if spell(last) in nouns else _without_link(core, nouns)
 
     return {name: (turned(core), words) for name, (core, words) in candidates.items()}
+
+
+def _without_link(core: list[str], nouns: set[str]) -> list[str]:
+    """ "bridge film actor" as "film actor", for tables of films and of actors, and none of bridges."""
+    for link, words in ((core[0], core[1:]), (core[-1], core[:-1])):
+        parts = [(noun_forms(words[:at])[0], noun_forms(words[at:])[0]) for at in range(1, len(words))]
+        if link in _LINKS and link not in nouns and any({spell(one), spell(other)} <= nouns for one, other in parts):
+            return words
+    return core
 
 
 def _participle_first(words: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from agro_data.profiling.units import in_unit
 from agro_data.profiling.words import TIGHT_PREPOSITIONS, is_participle, noun_forms, singular_word, word_set
 
 _MOMENTS = word_set("start end join birth death launch release entry exit opening closing arrival departure")
+_WENT = {"departed": "departure", "arrived": "arrival"}
 _KINDS_OF_NAME = word_set("first last middle given full short long maiden family common official scientific")
 _SIDES = word_set("home away winner loser source target from to old new first second buyer seller sender receiver")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
@@ -105,4 +106,4 @@ def _moment(words: list[str]) -> list[str]:
     if len(words) > 2 and words[-1] in nouns and words[-2] == "in":  # "last sign in at"
         return [*words[:-1], nouns[words[-1]]]
     placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
-    return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
+    return [_WENT.get(words[0], words[0]), nouns[words[1]]] if placed and is_participle(words[0]) else words

@@ -137,13 +137,26 @@ def split_identifier(identifier: str) -> list[str]:
 def pieces_of(identifier: str) -> list[str]:
     """The words of an identifier as it has them, also where capitals end before small letters.
 
-    >>> pieces_of("HTTPStatus"), pieces_of("teamIDloser"), pieces_of("userIDNumber")
-    (['HTTP', 'Status'], ['team', 'ID', 'loser'], ['user', 'ID', 'Number'])
+    >>> pieces_of("HTTPStatus"), pieces_of("teamIDloser"), pieces_of("ga4_events")
+    (['HTTP', 'Status'], ['team', 'ID', 'loser'], ['ga4', 'events'])
     """
     pieces = list(words_in(identifier))
     for place in range(len(pieces) - 1):
         pieces[place : place + 2] = _parted(identifier, *pieces[place : place + 2])
-    return pieces
+    return _with_figures(identifier, pieces)
+
+
+def _with_figures(identifier: str, pieces: list[str]) -> list[str]:
+    """The pieces, those put together again that are one acronym with a figure in it: "ga4", "b2b"."""
+    result: list[str] = []
+    place = 0
+    while place < len(pieces):
+        runs = {size: "".join(pieces[place : place + size]) for size in (3, 2)}
+        one = (size for size, run in runs.items() if run.lower() in lexicon().acronyms and run in identifier)
+        whole = next(one, 1)
+        result.append("".join(pieces[place : place + whole]))
+        place += whole
+    return result
 
 
 def _parted(identifier: str, run: str, word: str) -> tuple[str, str]:

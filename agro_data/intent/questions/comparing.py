@@ -25,6 +25,7 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     "<": ("before", "earlier than"),
 }
 _NUMBER = re.compile(r"-?\d[\d.,]*")
+_PLACED = (" on ", " in ", " at ", " against ", " with ", " without ")  # weeks on top, shots on target
 _PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
 _KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
@@ -61,6 +62,8 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         phrase, text, count = bare, f"{text} {unit}", False
     if operator == "!=":
         return _other_than(phrase, sort, text, voice)
+    if operator == "=" and sort == "boolean" and phrase.endswith(" flag"):
+        return Atom(have=f"the {phrase} set to {text}", whose=f"{phrase} is {text}")
     if operator == "=":
         return _numbered(phrase, text, voice, count) if sort == "number" else _equal(phrase, text, voice)
     if sort == "number":
@@ -268,7 +271,8 @@ def counted(phrase: str) -> str:
     """What a phrase counts: "number of platforms" -> "platforms"; "" for other phrases."""
     if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
         return phrase[10:]
-    simple = words.head(phrase)[1] == "" and words.is_plural(phrase)
+    behind = words.head(phrase)[1]
+    simple = (behind == "" or (behind.startswith(_PLACED) and not without_unit(phrase)[1])) and words.is_plural(phrase)
     return phrase if simple and words.last_word(phrase).lower() not in NOT_COUNTED else ""
 
 

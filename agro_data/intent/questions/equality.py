@@ -13,7 +13,7 @@ from agro_data.intent.questions.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.words import is_adjective, pieces_of
+from agro_data.profiling.words import is_adjective, is_participle, pieces_of
 
 _HOMES = ("city", "town", "state", "county")
 # Values of such columns stand before the noun where they are one plain word.
@@ -38,11 +38,12 @@ def called(scene: Scene, column: Column, predicate: Comparison, text: str) -> st
 def stated(column: ColumnProfile, value: Cell) -> tuple[str, str] | None:
     """Plural and singular predicate of rows in which a flag that asks, `is_hidden` or `has_children`, has a value.
 
-    So of what is declared as true or false and called by an adjective alone, `hazardous`. None where the name does not
-    ask, where rows may lack the flag, or where no predicate can be made of it.
+    So of what is declared as true or false and called by an adjective alone, `hazardous`, and of any flag that is
+    called by a participle, `cancelled`. None where the name does not ask, where rows may lack the flag, or where no
+    predicate can be made of it.
     """
     first, *rest = [piece.lower() for piece in pieces_of(column.name)] or [""]
-    bare = not rest and column.kind == "boolean" and is_adjective(first)  # "hazardous"
+    bare = not rest and (is_participle(first) or (column.kind == "boolean" and is_adjective(first)))
     known = column.role == "boolean" and not column.null_share and not column.named and (bool(rest) or bare)
     sense = next((sense for sense, texts in _SENSES.items() if str(value).lower() in texts), None)
     if not known or sense is None:

@@ -11,6 +11,8 @@ from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.tree import Column, DatePart, Expression, Predicate
 
+_BARE = ("name", "title", "id", "code")
+
 
 @dataclass(frozen=True)
 class Group:
@@ -67,6 +69,8 @@ def group_of(scene: Scene, some: bool = False) -> Group:
 def _key(scene: Scene, key: Expression, base: str) -> str:
     """ "country"; "building description", which takes a plural better than "description of the building"."""
     phrase = term(scene, key, base)
+    if phrase in _BARE:
+        return compounded(scene.one(base), phrase)  # alone it is anything's
     if isinstance(key, Column) and phrase.endswith(f" of the {scene.one(key.source)}"):
         short = compounded(scene.one(key.source), scene.phrase(key))
         table = scene.table(base)

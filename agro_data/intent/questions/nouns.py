@@ -221,6 +221,10 @@ class Scene:
                 roles[parent] = role
         return roles
 
+    def plays_role(self, alias: str) -> bool:
+        """Whether rows are called by what they are for others: the home team, and no team."""
+        return alias in self._roles
+
     def _part_of_person(self, child: str, columns: tuple[str, ...], parent: str) -> str | None:
         """What `child` calls a person whom the database calls otherwise: the support rep that an employee is."""
         child_table, parent_table = self.table(child), self.table(parent)

@@ -482,6 +482,9 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     its = theirs if unique else a_single
+    if up and not said and scene.plays_role(other):
+        # A match has a home team, and belongs to none.
+        return Atom(whose=whose, after=f"with {its}" if bare else "", have=its, heavy=not simple)
     kind = words.last_word(one).lower()
     if kind in KINDS and not said:
         verb = (f"are of {theirs}", f"is of {its}")

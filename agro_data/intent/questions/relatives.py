@@ -50,7 +50,8 @@ def key_role(
     noun = parent.singular
     called = _without_key(child, columns, parent, profile)
     phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", called)
-    if phrase.lower() in (noun.lower(), *_NO_ROLES) or len(phrase) < 3:
+    own = f" {noun.lower()}".endswith(f" {phrase.lower()}")  # the "user" of an app user
+    if own or phrase.lower() in _NO_ROLES or len(phrase) < 3:
         return None
     phrase = _doer(phrase, noun)
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]

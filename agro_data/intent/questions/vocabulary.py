@@ -78,9 +78,12 @@ WORKS = frozenset((
     "volume",
 ))
 
-# What a row does not belong to: phones are of a chip model, and employees have a role.
+# What a row does not belong to: phones are of a chip model, employees have a role, and flights an aircraft.
 KINDS = frozenset(("brand", "kind", "model", "size", "type"))
-BORNE = frozenset(("color", "colour", "level", "method", "position", "role", "status"))
+BORNE = frozenset((
+    "aircraft", "airplane", "color", "colour", "currency", "driver", "format", "instructor", "language", "level",
+    "method", "pilot", "plane", "position", "role", "status", "vehicle",
+))
 
 # What a date or year in a column's phrase tells of the row: "release date", "year opened", "date of birth".
 EVENTS = {

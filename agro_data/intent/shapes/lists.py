@@ -76,12 +76,14 @@ def listing(scene: Scene) -> Draft | None:
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
     shown, distinct = _told_apart(scene, frame, shown, where)
+    if distinct and all(frame.profile(c).role == "boolean" for c in shown):
+        return None  # that there are two, and which, nobody asks
     if distinct and any(has_gaps(frame.table(c.source), frame.profile(c)) for c in shown):
         if len(shown) > 1 or has_blanks(frame.profile(shown[0])):
             return None  # among different values what is unknown is none
         where = conjunction([*filters, *known(filters, shown[0])])
     ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 5)
-    order = order_of(frame, shown) if ordered and not distinct else ()
+    order = order_of(frame, shown, fixed(where)) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
 
@@ -167,6 +169,7 @@ def count(scene: Scene) -> Draft | None:
             c
             for c in scene.atlas.columns(table.name)
             if 1 < c.distinct < 0.8 * table.rows
+            and c.role != "boolean"
             and not scene.atlas.refers_to_version(table.name, c.name)
             and (
                 c.role in ("category", "text", "year")

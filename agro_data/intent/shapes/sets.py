@@ -164,7 +164,7 @@ def _apart(below: Comparison, above: Comparison) -> bool:
         and isinstance(high, Value)
         and isinstance(low.value, int | float)
         and isinstance(high.value, int | float)
-        and low.value <= high.value
+        and low.value < high.value  # both sides of one bound are nearly all
     )
 
 
