@@ -21,7 +21,7 @@ from agro_data.databases.types import Dialect
 from agro_data.intent.log_reading import START, texts_in
 from agro_data.intent.prior import Prior
 from agro_data.sql.facts import sql_facts
-from agro_data.sql.foreign import as_ours
+from agro_data.sql.foreign import as_ours, is_known
 from agro_data.sql.parse import LONGEST, SqlRefused
 
 # The construct that shows a shape, most telling first: a statement counts for the first one it has.
@@ -47,6 +47,9 @@ SHOWS: tuple[tuple[str, str], ...] = (
     ("text_function", "text_function"),
     ("limit", "superlative"),
 )
+LIKELY = ("postgres", "bigquery", "snowflake", "spark", "tsql", "mysql", "oracle", "trino", "clickhouse", "duckdb",
+          "sqlite")  # engines whose SQL logs hold, those first that more teams have  # fmt: skip
+TRIED = 200  # statements, to see whose SQL they may be
 SHARE = 0.7  # weight of the log; the rest stays with the shipped prior, so that nothing it lacks is impossible
 
 
@@ -70,7 +73,7 @@ class Logged:
 @dataclass(frozen=True)
 class LogReading:
     """The queries of a log in their order, one for all that differ in their values alone, and how many pieces of it
-    were no query and were ignored.
+    were no query and were ignored; of a table that says how often each was asked, so many.
     """
 
     queries: Sequence[Logged]
@@ -101,10 +104,46 @@ def _reading(path: Path, _seen: tuple[int, int], dialect: Dialect, written_in: s
     for text, times in texts_in(path):
         for one in reader.queries(text):
             if one is None:
-                ignored += 1
+                ignored += times
             else:
                 asked[one] += times
     return LogReading(tuple(replace(one, times=times) for one, times in asked.items()), ignored)
+
+
+@dataclass(frozen=True)
+class Likely:
+    """The engines that know all of most statements of a log: of how many, and of how many the engine as which it is
+    read does.
+    """
+
+    engines: tuple[str, ...]
+    known: int
+    known_as_read: int
+
+
+def likely_engines(path: Path, dialect: Dialect, written_in: str = "") -> Likely | None:
+    """Whose SQL a log may be rather than that of `written_in`, by its first statements; None where no engine knows more
+    of them. Raises `OSError` when it cannot be read.
+    """
+    statements = Counter[str]()
+    own = _Reader(dialect, written_in)
+    for text, times in texts_in(path):
+        for piece in PIECE.findall(text):
+            found = list(own.pieces(piece))
+            whole = all(one is None for _, one in found)  # a statement may have many lines
+            for part in [piece] if whole else [line for line, _ in found]:
+                start = START.search(part)
+                if start and (part[start.start() :] in statements or len(statements) < TRIED):
+                    statements[part[start.start() :]] += times
+    as_read = written_in or dialect
+    known = {
+        name: sum(times for one, times in statements.items() if is_known(one, name))
+        for name in dict.fromkeys((as_read, *LIKELY))
+    }
+    most = max(known.values())
+    if known[as_read] == most:
+        return None
+    return Likely(tuple(name for name in LIKELY if known[name] == most), most, known[as_read])
 
 
 class _Reader:
@@ -117,16 +156,20 @@ class _Reader:
 
     def queries(self, text: str) -> Iterator[Logged | None]:
         """The queries of a text in their order; None for each piece that is none."""
+        return (one for _, one in self.pieces(text))
+
+    def pieces(self, text: str) -> Iterator[tuple[str, Logged | None]]:
+        """The pieces of a text in their order, each with the query that it is, or None."""
         for piece in PIECE.findall(text):
             if not piece.strip():
                 continue
             whole = self._query(piece)
             if whole is not None:
-                yield whole
+                yield piece, whole
                 continue
             for line in filter(str.strip, piece.replace("\n\t", " ").splitlines()):
                 start = START.search(line)  # after a time stamp or the like
-                yield self._query(line[start.start() :]) if start else None
+                yield line, self._query(line[start.start() :]) if start else None
 
     def _query(self, piece: str) -> Logged | None:
         if len(piece) > LONGEST:

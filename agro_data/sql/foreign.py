@@ -27,6 +27,7 @@ ROWS = 3  # for one that bounds rows
 _KEPT = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*|/\*.*?\*/"""
 _MARKS = r"""%\(\w+\)s|%s\b|\$\w+|\?\d+|(?<![:\w'"\])]):\w+|(?<![@\w])@\w+"""
 _PARAMETER = re.compile(f"(?P<kept>{_KEPT})|{_MARKS}", re.DOTALL)  # as psycopg, PostgreSQL, SQLite, Oracle, T-SQL do
+FAULTS = (SqlglotError, RecursionError, TypeError, AttributeError, LookupError, ValueError)  # of what is no such SQL
 _ROUND_VALUES = (exp.Paren, exp.Cast, exp.Neg, exp.Tuple)
 _OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
 
@@ -42,10 +43,7 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
 
     Tables lose what stands before their names. Raises `SqlRefused` for what is no query in that SQL.
     """
-    if len(sql) > LONGEST:
-        raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
-    marked = _PARAMETER.sub(lambda found: found["kept"] or f"'{_MARK}'", sql)
-    tree = _parsed(marked, read)
+    tree = _parsed(sql, read)
     about_today = by_columns(tree)
     unknown, dotted = _unknown(tree), {folded(table.name) for table in tree.find_all(exp.Table) if table.db}
     if not (about_today or unknown or dotted) and read == write:
@@ -56,17 +54,29 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
     call_bare(tree, dotted)
     try:
         return tree.sql(write)
-    except (SqlglotError, RecursionError, ValueError) as error:
+    except FAULTS as error:
         raise SqlRefused("syntax", f"{write} has no such SQL") from error
 
 
+def is_known(sql: str, read: str) -> bool:
+    """Whether `sql` is a query in the SQL of an engine (one of `engines`) that knows each function in it."""
+    try:
+        return _parsed(sql, read).find(exp.Anonymous, exp.AnonymousAggFunc) is None
+    except SqlRefused:
+        return False
+
+
 def _parsed(sql: str, read: str) -> exp.Query:
+    """The tree of a query, with a mark in the place of each parameter."""
+    if len(sql) > LONGEST:
+        raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
+    marked = _PARAMETER.sub(lambda found: found["kept"] or f"'{_MARK}'", sql)
     grammar = sqlglot.Dialect.get_or_raise(read)
     try:
-        tokens = grammar.tokenize(sql)
+        tokens = grammar.tokenize(marked)
         check_time(tokens)
-        trees = [tree for tree in grammar.parser().parse(tokens, sql) if tree is not None]
-    except (SqlglotError, RecursionError, TypeError, AttributeError, LookupError, ValueError) as error:
+        trees = [tree for tree in grammar.parser().parse(tokens, marked) if tree is not None]
+    except FAULTS as error:
         raise SqlRefused("syntax", f"no query in the SQL of {read}") from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise SqlRefused("not_select", "one SELECT was expected")

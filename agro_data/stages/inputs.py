@@ -11,7 +11,7 @@ from agro_data.databases.errors import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
 from agro_data.focus import read_focus
-from agro_data.intent.query_log import read_log
+from agro_data.intent.query_log import likely_engines, read_log
 from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model
@@ -57,7 +57,7 @@ def _check_model(name: str) -> None:
     find_model(name)
 
 
-OTHERS = "; if they are another engine's, say whose: --log-dialect"
+OTHERS = "; if they are another engine's, say whose (--log-dialect)"
 
 
 def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str], list[str]]:
@@ -68,19 +68,32 @@ def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str],
         raise ConfigError(f"log_dialect is {config.log_dialect!r}: use {', '.join(engines())}, or leave it out")
     try:
         readings = [(dialect, read_log(path, dialect, config.log_dialect)) for dialect in dialects]
+        whose = {dialect: _whose(path, dialect, config) for dialect, _ in readings}
     except OSError as error:
         raise ConfigError(f"query log {path}: cannot be read: {error.strerror or first_line(error)}") from error
     problems = [
         f"query log {path.name}: holds no query that {config.log_dialect or dialect} could read, and changes nothing; "
-        "expected SELECT statements, one a line or each with a semicolon, or a table with a column of them; if they "
-        "are another engine's, say whose (--log-dialect)"
+        "expected SELECT statements, one a line or each with a semicolon, or a table with a column of them"
+        f"{whose[dialect] or OTHERS * (not config.log_dialect)}"
         for dialect, log in readings
         if not log.queries
     ]
     notes = [
         f"query log {path.name}: {sum(log.shapes.values()):,} queries read as {config.log_dialect or dialect}, "
-        f"{counted(log.ignored, 'pieces')} ignored (no query that it reads{'' if config.log_dialect else OTHERS})"
+        f"{counted(log.ignored, 'pieces')} ignored (no query that it reads){whose[dialect]}"
         for dialect, log in readings
         if log.queries
     ]
     return problems, notes
+
+
+def _whose(path: Path, dialect: Dialect, config: BuildConfig) -> str:
+    """Whose SQL a log rather is, as a clause; "" where nothing tells that it is another engine's."""
+    found = likely_engines(path, dialect, config.log_dialect)
+    if found is None:
+        return ""
+    names, as_read = " or ".join(found.engines[:3]), config.log_dialect or dialect
+    return (
+        f"; {names} knows each function of {counted(found.known, 'statements')}, {as_read} of {found.known_as_read:,}: "
+        f"say whose they are (--log-dialect {found.engines[0]})"
+    )

@@ -300,7 +300,7 @@ def _repeats(query: Query) -> bool:
 
 
 def _parts_differ(query: Query, profile: DatabaseProfile) -> bool:
-    """Whether a figure of sums or differences may differ from that of each side, which its question may be taken for."""
+    """Whether a figure of sums or differences may differ from that of each side, for which a question may be taken."""
     added = [node for node in walk(query) if isinstance(node, Arithmetic) and node.operator in "+-"]
     return any(may_lack(node, query, profile) for node in walk(tuple(added)) if isinstance(node, Column))
 

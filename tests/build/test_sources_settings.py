@@ -13,6 +13,7 @@ from making import build_corpus, make_school
 import agro_data
 from agro_data.estimate import estimate
 from agro_data.pipeline import sources
+from agro_data.stages.inputs import check_inputs
 
 pytestmark = pytest.mark.ci
 
@@ -60,6 +61,20 @@ def test_a_query_log_moves_what_is_asked_and_leaves_no_trace(
             assert SECRET not in pl.read_parquet(file, glob=False).write_json()
         elif file.is_file():
             assert SECRET.encode() not in file.read_bytes()
+
+
+def test_a_log_of_another_engine_is_told_by_its_sql(school: Path, tmp_path: Path) -> None:
+    asked = tmp_path / "asked.sql"
+    asked.write_text("SELECT COUNT(*) FROM student;\nSELECT TOP 5 [name] FROM [dbo].[student];\n")
+    config = agro_data.BuildConfig(databases=str(school), query_log=str(asked), embedding_model=STRUCTURAL)
+    problems, [note] = check_inputs(config, ["sqlite"])
+    assert not problems
+    assert "tsql knows each function of 2 statements, sqlite of 1" in note
+    assert "--log-dialect tsql" in note
+    asked.write_text("SELECT TOP 5 [name] FROM [dbo].[student];\n")
+    [problem], notes = check_inputs(config, ["sqlite"])
+    assert not notes
+    assert "--log-dialect tsql" in problem
 
 
 def test_a_log_without_a_query_is_a_problem_and_changes_nothing(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import Logged, LogReading, prior_from_log, read_log, shape_of
+from agro_data.intent.query_log import Likely, Logged, LogReading, likely_engines, prior_from_log, read_log, shape_of
 
 LOG = """2024-01-01 12:00:00 UTC LOG: statement: SELECT city, COUNT(*) FROM a GROUP BY city HAVING COUNT(*) > 2
 nothing to read here
@@ -62,7 +62,7 @@ def test_a_table_says_how_often_each_was_asked(tmp_path: Path, suffix: str) -> N
         Logged("SELECT COUNT(*) FROM visit WHERE day > '?'", "count", 12),
         Logged(GROUPED, "group", 1),
     )
-    assert reading.ignored == 1
+    assert reading.ignored == 3, "calls, as on the other side"
 
 
 def test_a_table_may_be_written_as_spreadsheets_do(tmp_path: Path) -> None:
@@ -109,6 +109,35 @@ def test_another_engines_sql_is_read_as_ours(tmp_path: Path) -> None:
     assert not read_log(tmp_path / "log.sql", "duckdb").queries
     [one] = read_log(tmp_path / "log.sql", "duckdb", "tsql").queries
     assert one.sql == 'SELECT "name" FROM "shop" WHERE opened > \'?\' LIMIT 5'
+
+
+@pytest.mark.parametrize(
+    ("log", "whose"),
+    [
+        ("SELECT a FROM t;\nSELECT TOP 5 [a]\nFROM [dbo].[t];\nSELECT b FROM t;", (("tsql",), 3, 2)),
+        ("SELECT FORMAT_DATE('%Y', a) FROM `p.d.t`;\nSELECT a FROM d.t;\nDELETE FROM t;", (("bigquery",), 2, 1)),
+        ("10:01 LOG: SELECT a FROM t\n10:02 LOG: SELECT IFF(b, 1, 0) FROM t", (("snowflake",), 2, 1)),
+        ("SELECT our_own(a) FROM t;\nSELECT ;", None),
+        ("SELECT strftime(d, '%Y') FROM t;", None),
+        ("nothing here", None),
+    ],
+)
+def test_whose_sql_a_log_is_shows_in_its_functions(
+    tmp_path: Path, log: str, whose: tuple[tuple[str, ...], int, int] | None
+) -> None:
+    (tmp_path / "log.sql").write_text(log)
+    found = likely_engines(tmp_path / "log.sql", "duckdb")
+    assert found == (Likely(*whose) if whose is not None else None)
+    if found is not None:
+        assert likely_engines(tmp_path / "log.sql", "duckdb", found.engines[0]) is None
+
+
+def test_calls_count_on_both_sides(tmp_path: Path) -> None:
+    (tmp_path / "asked.csv").write_text("query,calls\nSELECT a FROM t,5\nSELECT [a] FROM [dbo].[t] t2,40\n")
+    assert read_log(tmp_path / "asked.csv", "duckdb").ignored == 40
+    found = likely_engines(tmp_path / "asked.csv", "duckdb")
+    assert found is not None
+    assert (found.known, found.known_as_read) == (45, 5)
 
 
 @pytest.mark.parametrize(
