@@ -29,6 +29,9 @@ _MARKS = r"""%\(\w+\)s|%s\b|\$\w+|\?\d+|(?<![:\w'"\])]):\w+|(?<![@\w])@\w+"""
 _PARAMETER = re.compile(f"(?P<kept>{_KEPT})|{_MARKS}", re.DOTALL)  # as psycopg, PostgreSQL, SQLite, Oracle, T-SQL do
 FAULTS = (SqlglotError, RecursionError, TypeError, AttributeError, LookupError, ValueError)  # of what is no such SQL
 _ROUND_VALUES = (exp.Paren, exp.Cast, exp.Neg, exp.Tuple)
+_UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}  # of Spark's and Oracle's TRUNC
+_BEGINNINGS = {"MONTH": "%Y-%m", "YEAR": "%Y"}
+_LETTERS = sqlglot.Dialect.get_or_raise("postgres")  # YYYY, MM, DD, which engines with TO_CHAR have in common
 _OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
 
 
@@ -44,9 +47,10 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
     Tables lose what stands before their names. Raises `SqlRefused` for what is no query in that SQL.
     """
     tree = _parsed(sql, read)
+    changed = _spelled_out(tree, write)
     about_today = by_columns(tree)
     unknown, dotted = _unknown(tree), {folded(table.name) for table in tree.find_all(exp.Table) if table.db}
-    if not (about_today or unknown or dotted) and read == write:
+    if not (changed or about_today or unknown or dotted) and read == write:
         return sql
     for node in unknown:
         _blank(node)
@@ -81,6 +85,31 @@ def _parsed(sql: str, read: str) -> exp.Query:
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise SqlRefused("not_select", "one SELECT was expected")
     return trees[0]
+
+
+def _spelled_out(tree: exp.Query, write: Dialect) -> bool:
+    """Put parts and formats of dates as every engine reads them, where sqlglot would keep, lose or maul one's own:
+    TRUNC(d, 'MM'), Snowflake's TO_CHAR(d, 'YYYY-MM'), Spark's 'yyyy-MM', and in SQLite what begins at a month or year.
+    Whether there was one.
+    """
+    changed = False
+    for node in list(tree.find_all(exp.TimestampTrunc, exp.DateTrunc, exp.ToChar, exp.TimeToStr)):
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+            said = node.args["unit"].name.upper()
+            unit = _UNITS.get(said, said)
+            if write == "sqlite" and unit in _BEGINNINGS:
+                node.replace(exp.TimeToStr(this=node.this, format=exp.Literal.string(_BEGINNINGS[unit])))
+            elif unit != said:
+                node.set("unit", exp.var(unit))
+            changed = changed or unit != said or write == "sqlite"
+            continue
+        written = node.args.get("format")
+        text = written.name if isinstance(written, exp.Literal) else ""
+        form = _LETTERS.format_time(f"'{text}'").name if isinstance(node, exp.ToChar) else text.replace("strict", "")
+        if form and form != text and not re.sub(r"%-?\w", "", form).strip("-/. :_T"):
+            node.replace(exp.TimeToStr(this=node.this, format=exp.Literal.string(form)))
+            changed = True
+    return changed
 
 
 def _unknown(tree: exp.Query) -> list[exp.Expr]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agro_data.databases.types import Dialect
 from agro_data.sql.foreign import as_ours, engines
 from agro_data.sql.parse import LONGEST, SqlRefused
 
@@ -107,3 +108,27 @@ def test_a_query_of_a_warehouse_runs_here() -> None:
         connection.execute("CREATE TABLE orders AS SELECT DATE '2024-05-01' AS placed, 7 AS amount")
         ours = as_ours(sql, "bigquery", "duckdb").replace("amount > '?'", "amount > 8").replace("?", "2024-01-01")
         assert connection.execute(ours).fetchall() == [("2024-05", 0)]
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "part", "expected"),
+    [
+        ("spark", "sqlite", "date_format(d, 'yyyy-MM')", "STRFTIME('%Y-%m', d)"),
+        ("spark", "duckdb", "trunc(d, 'MM')", "DATE_TRUNC('MONTH', d)"),
+        ("spark", "sqlite", "trunc(d, 'MM')", "STRFTIME('%Y-%m', d)"),
+        ("postgres", "sqlite", "date_trunc('year', d)", "STRFTIME('%Y', d)"),
+        ("oracle", "duckdb", "TRUNC(d, 'YYYY')", "DATE_TRUNC('YEAR', d)"),
+        ("snowflake", "duckdb", "TO_CHAR(d, 'YYYY-MM')", "STRFTIME(d, '%Y-%m')"),
+        ("oracle", "sqlite", "TO_CHAR(d, 'YYYY-MM-DD')", "STRFTIME('%Y-%m-%d', d)"),
+        ("snowflake", "duckdb", "TO_CHAR(d, '999.99')", "CAST(d AS TEXT)"),
+        ("snowflake", "duckdb", "TO_CHAR(d)", "CAST(d AS TEXT)"),
+    ],
+)
+def test_parts_and_formats_of_dates_are_spelled_out(read: str, write: Dialect, part: str, expected: str) -> None:
+    """sqlglot loses Snowflake's format, leaves Spark's as '%mstrict', and keeps 'MM', which DuckDB does not know."""
+    assert as_ours(f"SELECT {part} FROM t", read, write) == f"SELECT {expected} FROM t"
+
+
+def test_what_sqlglot_fails_to_write_is_refused() -> None:
+    with pytest.raises(SqlRefused):
+        as_ours("SELECT AVG(DATEDIFF(a, b)) FROM t", "fabric", "duckdb")
