@@ -14,10 +14,11 @@ from agro_data.pairs.divisions import check_divisions
 from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
 from agro_data.pairs.joins import check_joins
-from agro_data.pairs.literal_forms import check_literal_forms
+from agro_data.pairs.literal_forms import check_after_days, check_literal_forms
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.nulls import check_nulls
 from agro_data.pairs.outer_joins import check_outer_joins
+from agro_data.pairs.read_as_dates import check_read_as_dates
 from agro_data.pairs.reading import check_reading
 from agro_data.pairs.repeats import check_repeats
 from agro_data.pairs.sizes import check_sizes
@@ -26,7 +27,8 @@ from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 
-_OF_BOTH = (check_repeats, check_outer_joins, check_distinct)  # what a question asks for, against what the data give
+# What a question asks for, against what the data give.
+_OF_BOTH = (check_repeats, check_outer_joins, check_distinct, check_after_days)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ def _check_together(
     nulls, divisions = check_nulls(database, names, profile, sandbox), check_divisions(database, names, sandbox)
     forms = check_literal_forms(database, names, profile, sandbox)
     unlike = check_texts_against_numbers(names, database.dialect)
-    for more in (check_reading(names), nulls, unlike, forms, literals, sizes, divisions, joins):
+    dates = check_read_as_dates(database, names, sandbox)
+    for more in (check_reading(names), nulls, unlike, dates, forms, literals, sizes, divisions, joins):
         for sql, findings in more.items():
             found[sql] += findings
 

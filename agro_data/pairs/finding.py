@@ -109,6 +109,13 @@ _KINDS = (
         "write the number as the text is ('2010', '03'), or CAST the text",
     ),
     Kind(
+        "date_not_read",
+        "error",
+        True,
+        "A function of dates reads none of the column's values",
+        "put them into ISO's form in the SQL (SUBSTR), or store them so; of numbers of seconds say 'unixepoch'",
+    ),
+    Kind(
         "null_in_list",
         "warning",
         True,
@@ -189,7 +196,7 @@ _KINDS = (
         "warning",
         True,
         "A date is in another form than the column's, which changes the answer",
-        "write it as the data do; of moments ask up to the end of a day",
+        "write it as the data do; of moments ask up to the end of a day, or from there",
     ),
     Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
     Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
@@ -239,6 +246,7 @@ FOLLOWS = {
     "null_compared": _NOTHING | _IDLE | {"negation_missing"},
     "null_in_list": _NOTHING | _IDLE,
     "text_against_number": _NOTHING | _IDLE,
+    "date_not_read": _NOTHING | _IDLE,
     "literal_other_form": frozenset({"literal_absent", "zero"}),
     "distinct_missing": frozenset({"counted_again"}),
 }

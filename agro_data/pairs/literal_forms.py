@@ -1,5 +1,6 @@
 """Dates that a query writes otherwise than the column does that it compares them with: '2022-01-01' with '20220101', or
-a day with moments, none of which is equal to it, and most of which come after it.
+a day with moments, none of which is equal to it, and most of which come after it. What is after a day is no moment of
+it, where the question says "after".
 
 Each finding is demonstrated: with the date in the column's form the answer is another.
 """
@@ -7,7 +8,7 @@ Each finding is demonstrated: with the date in the column's form the answer is a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
+from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of, profile_at
@@ -31,14 +33,15 @@ _DOTTED = re.compile(r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:([ T])(\d\d:\d\d.*))?")
 _PARTED = re.compile(r"(\d+)([-/.])(\d+)\2(\d+)")
 _MIDNIGHT = re.compile(r"00:00(:00(\.0+)?)?")
+_AFTER = re.compile(r"\b(?:after|later than|past|beyond|following)\b", re.IGNORECASE)
 _END = "23:59:59.999999"
 _ORDERS = {"iso-loose": "ymd", "y/m/d": "ymd", "d/m/y": "dmy", "m/d/y": "mdy"}
 
 
 @dataclass(frozen=True)
 class _Use:
-    """A date that a column is compared with: the node, its text, whether it is asked for itself, or is the last, and
-    the first of a span that it ends.
+    """A date that a column is compared with: the node, its text, whether it is asked for itself, or is the last, what
+    comes after it is asked for, and the first of a span that it ends.
     """
 
     column: exp.Expr
@@ -46,6 +49,7 @@ class _Use:
     text: str
     equal: bool
     last: bool
+    after: bool = False
     first: str = ""
 
 
@@ -62,18 +66,39 @@ def check_literal_forms(
     database: Database, names: Mapping[str, Resolution], profile: DatabaseProfile, sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
     """Findings of each statement."""
+    changes = {sql: list(_changes(found, profile, database.dialect)) for sql, found in names.items()}
+    return _proved(database, names, changes, sandbox)
+
+
+def check_after_days(
+    database: Database,
+    pairs: Sequence[Pair],
+    names: Mapping[str, Resolution],
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+) -> list[list[Finding]]:
+    """Findings of each pair, in order: a day that moments are asked to be after, which are compared with its first."""
+    asked = dict.fromkeys(pair.sql for pair in pairs if pair.sql in names and _AFTER.search(pair.question))
+    changes = {sql: list(_changes(names[sql], profile, database.dialect, after=True)) for sql in asked}
+    found = _proved(database, names, changes, sandbox)
+    return [found[pair.sql] if pair.sql in found and _AFTER.search(pair.question) else [] for pair in pairs]
+
+
+def _proved(
+    database: Database, names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], sandbox: Sandbox
+) -> dict[str, list[Finding]]:
+    """The findings of each statement whose answer is another with its changes."""
     offered: dict[str, Finding] = {}
-    for sql, found in names.items():
-        changes = list(_changes(found, profile, database.dialect))
-        nodes = list({id(old): (old, new) for one in changes for old, new in one.nodes}.values())
+    for sql, some in changes.items():
+        nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
         if nodes:
-            says = " ".join(dict.fromkeys(one.says for one in changes))
-            text = rewritten(found, nodes, database.dialect)
-            sure = all(one.sure for one in changes)
+            says = " ".join(dict.fromkeys(one.says for one in some))
+            text = rewritten(names[sql], nodes, database.dialect)
+            sure = all(one.sure for one in some)
             offered[sql] = Finding("literal_other_form", says, text, text if sure else "")
     asked = [(database, text) for sql, one in offered.items() for text in (sql, one.witness)]
     results = iter(execute(asked, sandbox, "rows"))
-    findings: dict[str, list[Finding]] = {sql: [] for sql in names}
+    findings: dict[str, list[Finding]] = {sql: [] for sql in changes}
     for sql, one in offered.items():
         as_it_is, other = next(results), next(results)
         ordered = names[sql].ordered
@@ -83,13 +108,16 @@ def check_literal_forms(
     return findings
 
 
-def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Change]:
+def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, after: bool = False) -> Iterator[_Change]:
     for use in _uses(found):
         place = found.place(use.column)
         column = profile_at(place, profile) if place is not None else None
         if column is None or place is None:
             continue
-        change = _with_moments(use, column, dialect) or _in_form(use, column, dialect)
+        if after:
+            change = _without_day(use, column)
+        else:
+            change = _with_moments(use, column, dialect) or _in_form(use, column, dialect)
         if change is not None:
             value = column.common[0][0] if column.common else column.minimum
             yield replace(change, says=f"{'.'.join(place)} has {value!r}, the SQL {use.text!r}: {change.says}.")
@@ -103,7 +131,8 @@ def _uses(found: Resolution) -> Iterator[_Use]:
             if column is not None and value is not None and value.is_string:
                 low = value_of(node.args["low"], found) if isinstance(node, exp.Between) else None
                 equal = isinstance(node, (exp.EQ, exp.NEQ, exp.In))
-                yield _Use(column, other, value.name, equal, last, low.name if low is not None else "")
+                after = isinstance(node, exp.GT if operand is node.this else exp.LT)
+                yield _Use(column, other, value.name, equal, last, after, low.name if low is not None else "")
 
 
 def _sides(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr, bool]]:
@@ -121,17 +150,32 @@ def _sides(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr, bool]]:
 
 def _with_moments(use: _Use, column: ColumnProfile, dialect: Dialect) -> _Change | None:
     """A day that moments are asked to be, or to be no later than: it is its first moment only."""
-    if column.kind != "datetime" or column.date_format != "iso" or _iso_day(use.text) != use.text:
+    if not _is_day_of_moments(use, column):
         return None
     if use.last and not _ends_before(use):
-        moment = exp.Literal.string(f"{use.text}{_between(column) or ' '}{_END}")
-        return _Change(((use.node, moment),), "with all moments of that day the answer is another", False)
+        return _Change(((use.node, _end(use, column)),), "with all moments of that day the answer is another", False)
     if not use.equal:
         return None
     text = column.declared_type.upper() in ("VARCHAR", "TEXT") or dialect == "sqlite"
     day = exp.func("SUBSTR", use.column.copy(), exp.Literal.number(1), exp.Literal.number(10), dialect=dialect)
     part = day if text else exp.cast(use.column.copy(), "DATE")
     return _Change(((use.column, part),), "with all moments of that day the answer is another", False)
+
+
+def _without_day(use: _Use, column: ColumnProfile) -> _Change | None:
+    """A day that moments are asked to be after: most of its own are after its first."""
+    if not use.after or not _is_day_of_moments(use, column):
+        return None
+    return _Change(((use.node, _end(use, column)),), "after the last moment of that day the answer is another", False)
+
+
+def _is_day_of_moments(use: _Use, column: ColumnProfile) -> bool:
+    return column.kind == "datetime" and column.date_format == "iso" and _iso_day(use.text) == use.text
+
+
+def _end(use: _Use, column: ColumnProfile) -> exp.Expr:
+    """The last moment of a day as the column writes moments."""
+    return exp.Literal.string(f"{use.text}{_between(column) or ' '}{_END}")
 
 
 def _ends_before(use: _Use) -> bool:

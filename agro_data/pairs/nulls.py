@@ -122,38 +122,52 @@ def _lists(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Ite
         listed = sql_text(query, dialect)
         says = f"No row passes {sql_text(node.this, dialect)} NOT IN ({listed}): the list has a NULL."
         yield _List(
-            Finding("null_in_list", says, mended=_without(node, query, found, profile, dialect)), _nulls(query, dialect)
+            Finding("null_in_list", says, mended=_without(node, query, found, profile, dialect)),
+            _nulls(query, found.tree, dialect),
         )
 
 
 def _stands_alone(query: exp.Expr, found: Resolution) -> bool:
-    """Whether a subquery runs by itself: it names nothing of the SELECTs around it, and no CTE."""
+    """Whether a subquery runs by itself, or with the WITH of the whole statement: it names nothing else of what is
+    around it.
+    """
     inner = {id(node) for node in query.find_all(exp.Select)}
     known = {id(source) for scope in found.scopes if id(scope.select) in inner for source in scope.sources}
     bound = [found.binding(column) for column in query.find_all(exp.Column)]
     own = all(one is None or one.source is None or id(one.source) in known for one in bound)
-    named = {folded(cte.alias) for cte in found.tree.find_all(exp.CTE)}
+    top = {id(cte) for cte in _ctes(found.tree)}
+    named = {folded(cte.alias) for cte in found.tree.find_all(exp.CTE) if id(cte) not in top}
     return own and not any(folded(table.name) in named for table in query.find_all(exp.Table))
 
 
-def _nulls(query: exp.Expr, dialect: Dialect) -> str:
+def _ctes(query: exp.Expr) -> list[exp.Expr]:
+    given = query.args.get("with_")
+    return given.expressions if given is not None else []
+
+
+def _nulls(query: exp.Expr, whole: exp.Expr, dialect: Dialect) -> str:
     """SQL for a row that makes a NULL of the list: of one table a whole row, else the NULL itself."""
+    row = _with_null(query)
+    names = {folded(cte.alias) for cte in _ctes(whole)}
+    if any(folded(table.name) in names for table in query.find_all(exp.Table)):
+        row.set("with_", whole.args["with_"].copy())
+    return sql_text(row, dialect)
+
+
+def _with_null(query: exp.Expr) -> exp.Select:
     place = _column(query)
     if place is not None:
         rows = query.copy()
         assert isinstance(rows, exp.Select)
         rows.set("expressions", [exp.Star()])
         rows.set("distinct", None)
-        return sql_text(rows.where(exp.Is(this=place.copy(), expression=exp.Null())).limit(1), dialect)
+        return rows.where(exp.Is(this=place.copy(), expression=exp.Null())).limit(1)
     named = query.copy()
     first = leftmost(named)
     first.set("expressions", [exp.alias_(first.expressions[0].unalias(), "listed", quoted=True)])
     listed = exp.column("listed", quoted=True)
-    test = exp.Is(this=listed, expression=exp.Null())
-    return sql_text(
-        exp.select(listed.copy()).from_(exp.Subquery(this=named, alias=exp.to_identifier("list"))).where(test).limit(1),
-        dialect,
-    )
+    rows = exp.Subquery(this=named, alias=exp.to_identifier("list"))
+    return exp.select(listed.copy()).from_(rows).where(exp.Is(this=listed, expression=exp.Null())).limit(1)
 
 
 def _column(query: exp.Expr) -> exp.Expr | None:

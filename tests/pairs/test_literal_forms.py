@@ -82,6 +82,39 @@ def test_what_gives_the_same_answer_or_may_be_meant_is_no_finding(audit: Audit, 
     assert "literal_other_form" not in {one.kind for one in findings}
 
 
+@pytest.mark.parametrize(
+    ("question", "sql", "witness"),
+    [
+        ("Which were made after 2023-01-01?", "SELECT id FROM sale WHERE made > '2023-01-01'",
+         "SELECT id FROM sale WHERE made > '2023-01-01 23:59:59.999999'"),
+        ("Which were made later than 31 December 2023?", "SELECT id FROM sale WHERE '2023-12-31' < made",
+         "SELECT id FROM sale WHERE '2023-12-31 23:59:59.999999' < made"),
+        ("Which were sent after 2023-01-01?", "SELECT id FROM sale WHERE sent > '2023-01-01'",
+         "SELECT id FROM sale WHERE sent > '2023-01-01T23:59:59.999999'"),
+        ("Which were made since 2023?", "SELECT id FROM sale WHERE made > '2023-01-01'", ""),
+        ("Which were made after 2023-06-30?", "SELECT id FROM sale WHERE made > '2023-06-30'", ""),  # none that day
+        ("Which were made after 2023-01-01?", "SELECT id FROM sale WHERE made >= '2023-01-02'", ""),
+        ("Which are of days after 2023-01-01?", "SELECT id FROM sale WHERE day > '2023-01-01'", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_what_is_after_a_day_is_no_moment_of_it(
+    question: str, sql: str, witness: str, dialect: str, tmp_path: Path
+) -> None:
+    if dialect == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "sales.sqlite")) as connection:
+            connection.executescript(SCHEMA)
+    else:
+        with duckdb.connect(str(tmp_path / "sales.duckdb")) as database:
+            database.execute(SCHEMA)
+    rows = [{"db_id": "sales", "question": question, "query": sql}]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = verify_pairs(tmp_path / "a.json", tmp_path, cache=tmp_path / "cache", workers=1)
+    told = [one for one in found.checked[0].findings if one.kind == "literal_other_form"]
+    assert [one.witness.partition(": ")[0] for one in told] == ([witness] if witness else [])
+    assert not any(one.mended for one in told)
+
+
 def test_duckdb(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "sales.duckdb") as connection:
         connection.execute("CREATE TABLE sale (id INTEGER, made TIMESTAMP, day DATE, compact VARCHAR)")

@@ -45,6 +45,14 @@ LISTED = [
     ("Whose boss closed nothing?", "SELECT name FROM person WHERE boss NOT IN (SELECT closed_by FROM ticket)", ""),
     ("Who closed nothing?", "SELECT name FROM person WHERE id NOT IN (SELECT max(closed_by) FROM ticket GROUP BY id)",
      ""),
+    ("Who closed nothing of Ada's?",
+     "WITH hers AS (SELECT closed_by AS closer FROM ticket WHERE owner = 1) "
+     "SELECT name FROM person WHERE id NOT IN (SELECT closer FROM hers)",
+     "WITH hers AS (SELECT closed_by AS closer FROM ticket WHERE owner = 1) "
+     "SELECT name FROM person WHERE NOT id IN (SELECT closer FROM hers WHERE closer IS NOT NULL)"),
+    ("Who closed at no time anything?",
+     "WITH one AS (SELECT closed_by FROM ticket), two AS (SELECT closed_by FROM one UNION SELECT owner FROM ticket) "
+     "SELECT name FROM person WHERE id NOT IN (SELECT max(closed_by) FROM two GROUP BY closed_by)", ""),
 ]  # fmt: skip
 FAULTY = [*COMPARED, *LISTED]
 SOUND = [
@@ -53,6 +61,8 @@ SOUND = [
     "SELECT name FROM person WHERE id NOT IN (SELECT owner FROM ticket)",
     "SELECT name FROM person WHERE id IN (SELECT closed_by FROM ticket)",
     "SELECT name FROM person WHERE NOT (id NOT IN (SELECT closed_by FROM ticket))",
+    "WITH closers AS (SELECT closed_by FROM ticket WHERE closed_by IS NOT NULL) "
+    "SELECT name FROM person WHERE id NOT IN (SELECT closed_by FROM closers)",
     "SELECT name FROM person AS p WHERE id NOT IN (SELECT closed_by FROM ticket WHERE owner = p.id AND gone IS NULL)",
 ]
 FOLLOWING = {"empty", "zero", "negation_missing", "untested_predicate", "useless_predicate"}
@@ -85,6 +95,8 @@ def test_a_row_with_the_null_is_shown(audit: Audit) -> None:
     witnesses = [one.findings[0].witness for one in audit.verified.checked[len(COMPARED) : len(FAULTY)]]
     assert witnesses[0].endswith("WHERE closed_by IS NULL LIMIT 1 gives (2, 'Mouse', NULL, 1, '2021-01-01')")
     assert witnesses[5].endswith("gives (NULL)")
+    assert witnesses[6].startswith("WITH hers AS (")
+    assert witnesses[6].endswith("FROM hers WHERE closer IS NULL LIMIT 1 gives (NULL)")
 
 
 @pytest.mark.parametrize("number", range(len(SOUND)), ids=SOUND)
