@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from agro_data.pairs.audit import Audit, audit_pairs
+from agro_data.pairs.report import audit_lines
 
 SCHEMA = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, home_country TEXT, fame INTEGER);
@@ -83,3 +84,7 @@ def test_other_rows_are_not(audit: Audit, number: int) -> None:
 def test_what_the_question_says_is_said(audit: Audit) -> None:
     says = [one.says for one in audit.verified.checked[0].findings if one.kind == "distinct_missing"]
     assert says == ["The question says 'different countries', and the same row comes out several times."]
+
+
+def test_the_report_says_what_was_done(audit: Audit) -> None:
+    assert all(step["did"] for line in audit_lines(audit) if line["repair"] for step in line["repair"]["steps"])

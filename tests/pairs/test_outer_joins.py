@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from agro_data.pairs.audit import Audit, audit_pairs
+from agro_data.pairs.report import audit_lines
 
 SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -108,3 +109,7 @@ def test_what_is_lost_is_said(audit: Audit) -> None:
         "The question says 'each'. LEFT JOIN keeps rows without a match in sale, WHERE x.year = 2020 drops them: "
         "with the condition in ON the answer is another."
     )
+
+
+def test_the_report_says_what_was_done(audit: Audit) -> None:
+    assert all(step["did"] for line in audit_lines(audit) if line["repair"] for step in line["repair"]["steps"])

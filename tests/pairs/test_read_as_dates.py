@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from agro_data.pairs.audit import Audit, audit_pairs
+from agro_data.pairs.report import audit_lines
 
 SCHEMA = """
 CREATE TABLE sale (id INTEGER PRIMARY KEY, us TEXT, dotted TEXT, either TEXT, year INTEGER, compact TEXT,
@@ -78,3 +79,7 @@ def test_what_is_read_is_not(audit: Audit, number: int) -> None:
 def test_a_value_is_shown(audit: Audit) -> None:
     (says,) = (one.says for one in audit.verified.checked[0].findings if one.kind == "date_not_read")
     assert says == "STRFTIME('%Y', us) reads no value of sale.us as a date ('03/29/2009')."
+
+
+def test_the_report_says_what_was_done(audit: Audit) -> None:
+    assert all(step["did"] for line in audit_lines(audit) if line["repair"] for step in line["repair"]["steps"])
