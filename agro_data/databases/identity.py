@@ -74,7 +74,8 @@ def meant(databases: Iterable[Database], names: Iterable[str]) -> dict[str, Data
     """The database that each name means, by that name; a name that means none, or perhaps several, is left out.
 
     A name is an id, in any letter case, or what the file or folder is called (`my shop`), or it gives the id of one
-    that has no such name: not of any other, since all Chinese names give `_`.
+    that has no such name: not of any other, since all Chinese names give `_`. It may also be the path of the file, or
+    its end (`shops/my shop.sqlite`).
     """
     there, wanted = list(databases), sorted(set(names))
     by_id = {database.db_id.lower(): database for database in there}
@@ -92,7 +93,12 @@ def meant(databases: Iterable[Database], names: Iterable[str]) -> dict[str, Data
         alone = database is not None and giving[database.db_id.lower()] == 1 and ID.fullmatch(_own_name(database))
         return database if alone else None
 
-    found = {name: one(name) for name in wanted}
+    def placed(name: str) -> Database | None:
+        parts = _parts(name)
+        ending = [one for one in there if _ends_alike(parts, _parts(one.relative_path))]
+        return ending[0] if len(ending) == 1 else None
+
+    found = {name: one(name) or placed(name) for name in wanted}
     return {name: database for name, database in found.items() if database is not None}
 
 
@@ -114,6 +120,16 @@ def meant_among(names: Iterable[str]) -> Callable[[str], str]:
         return found[0] if alone else folded
 
     return one
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(_folded(path.replace("\\", "/"))).parts
+
+
+def _ends_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two paths is the end of the other."""
+    shorter = min(len(one), len(other))
+    return bool(shorter) and one[-shorter:] == other[-shorter:]
 
 
 def _own_name(database: Database) -> str:

@@ -1,7 +1,11 @@
-"""The fields of a row by the names that people give them, in any letter case."""
+"""The fields of a row by the names that people give them, in any letter case, with spaces or underscores between words.
+
+A file of cells has no lists: there one of golds is JSON in a cell.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +26,7 @@ PREDICTED = (
     *("predicted", "predict_sql", "generated_sql", "model_output", "output", "response", "completion", "completions"),
     *("candidates", "samples"),
 )
-DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid")
+DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid", "database_name")
 EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge", "full_instructions", "instructions")
 IDENTITY = ("example_id", "question_id", "dev_index", "id")
 SPLIT = ("split",)
@@ -31,6 +35,7 @@ ANSWERABLE = "answerable"
 IMPOSSIBLE = "is_impossible"  # EHRSQL, SQuAD
 
 _GAPPED = re.compile(r"\A(\d+)\.0\Z")  # how a table with gaps in a column of whole numbers writes one of them
+_GAPS = re.compile(r"[\s-]+")  # between the words of a name
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
 
 
@@ -70,7 +75,7 @@ def golds_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]
     field = field_of(fields, names, lists=True)
     if not field:
         return ()
-    value = fields[field]
+    value = listed(fields[field])
     golds = value if isinstance(value, list | tuple) else (value,)
     return tuple(dict.fromkeys((*(_held(str(one)).strip() for one in golds), *texts_of(fields, ALTERNATIVES))))
 
@@ -88,6 +93,18 @@ def field_of(fields: Mapping[str, Any], names: Sequence[str], lists: bool = Fals
     return ""
 
 
+def listed(value: Any) -> Any:
+    """The list of texts that a text is as JSON, which no SQL is; else what was given."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        held = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    texts = isinstance(held, list) and held and all(one is None or isinstance(one, str) for one in held)
+    return held if texts and any(held) else value
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
@@ -97,7 +114,7 @@ def _spelt(fields: Mapping[str, Any]) -> dict[str, str]:
 
     A `query` beside `sql` is the question where nothing else is, unless `sql` is a parse tree, as in Spider.
     """
-    spelt = {name.lower(): name for name in reversed(list(fields))}
+    spelt = {_GAPS.sub("_", name.strip().lower()): name for name in reversed(list(fields))}
     both = {"query", "sql"} <= spelt.keys() and not isinstance(fields[spelt["sql"]], Mapping)
     if both and not spelt.keys() & set(QUESTION):
         spelt["question"] = spelt.pop("query")
@@ -107,7 +124,8 @@ def _spelt(fields: Mapping[str, Any]) -> dict[str, str]:
 def texts_of(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """The texts of the first field of these names that holds a list."""
     folded = _folded(fields)
-    value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
+    held = (listed(folded.get(name)) for name in names)
+    value = next((one for one in held if isinstance(one, (list, tuple))), ())
     return tuple(_held(one) for one in value if isinstance(one, str))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.fields import SQL, field_of
+from agro_data.evaluation.fields import SQL, field_of, listed
 from agro_data.evaluation.load import ORIGINAL, files_of
 from agro_data.files import atomic_path
 from agro_data.rows import (
@@ -96,7 +96,10 @@ def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in fields.items():
         if name == field:
-            new = [sql, *value[1:]] if isinstance(value, list | tuple) else sql  # of several golds the first is mended
+            golds = listed(value)
+            new = [sql, *golds[1:]] if isinstance(golds, list | tuple) else sql  # of several golds the first is mended
+            if isinstance(value, str) and not isinstance(new, str):
+                new = json.dumps(new, ensure_ascii=False)  # a cell
             row |= {name: new, original: fields.get(original) or value}
         elif name.lower() in PARSED and value is not None and not isinstance(value, str):
             row[f"{name}{ORIGINAL}"] = value

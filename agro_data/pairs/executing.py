@@ -14,6 +14,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import linked, renamed, settled
+from agro_data.pairs.other_engines import with_our_sql
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
@@ -58,7 +59,7 @@ _RAN = {
     "row_order": "row_order",
     "undecided": "not_analysed",
 }
-_SEVERAL = " If each is a right answer, give them as a list in place of the text."
+_SEVERAL = " If each is a right answer, give them as a list in place of the text (in CSV as JSON)."
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+'>")  # as sqlglot says it
 UNTESTED = "untested_"  # and the part: idle on this data, not proved to be so on any
 _PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
@@ -97,6 +98,7 @@ def examine(
         # without any of its conditions a 0 may stay a 0: that is one fault, and it is told
         found[sql] += [one for one in more if sql not in zeros or not one.kind.startswith(UNTESTED)]
     _add_witnesses(database, shuffled, found, sandbox)
+    found = with_our_sql(database, found, sandbox)
     found = {sql: list({(one.kind, one.says): one for one in findings}.values()) for sql, findings in found.items()}
     return found, {sql: result for sql, result in results.items() if result.ok}, names
 

@@ -38,6 +38,10 @@ def write(place: Path, *files: str) -> Path:
         (["my shop.sqlite", "my_shop.sqlite"], "my shop", "my shop.sqlite"),
         (["my_shop.sqlite"], "my shop", "my_shop.sqlite"),
         (["my shop/my shop.sqlite"], "my shop", "my shop/my shop.sqlite"),
+        (["shop.sqlite", "zoo.sqlite"], "Shop.sqlite", "shop.sqlite"),
+        (["a/shop.sqlite", "b/shop.sqlite"], "data/b/shop.sqlite", "b/shop.sqlite"),
+        (["a/shop.sqlite", "b/shop.sqlite"], r"b\shop.sqlite", "b/shop.sqlite"),
+        (["a/shop.sqlite", "b/shop.sqlite"], "shop.sqlite", None),
         (["日本.sqlite"], "東京", None),  # both give `_`
         (["a/my shop.sqlite", "b/my shop.sqlite"], "my shop", None),
         (["a/shop.sqlite", "b/shop.sqlite"], "shop", None),

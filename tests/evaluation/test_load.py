@@ -32,6 +32,21 @@ def test_a_list_of_golds_is_the_gold_and_what_is_right_too(tmp_path: Path, suffi
     assert {pair.alternatives for pair in loaded.pairs} == {("SELECT 1", "SELECT 2")}
 
 
+def test_a_cell_holds_a_list_as_json(tmp_path: Path) -> None:
+    rows = [{**row, "query": json.dumps([row["query"], "SELECT 1"]), "alternatives": '["SELECT 2"]'} for row in ROWS]
+    rows.append({**ROWS[0], "query": "[not json]", "alternatives": ""})
+    loaded = load_pairs(write(tmp_path / "train.csv", rows))
+    assert [pair.sql for pair in loaded.pairs] == [*(row["query"] for row in ROWS), "[not json]"]
+    assert [pair.alternatives for pair in loaded.pairs] == [("SELECT 1", "SELECT 2")] * len(ROWS) + [()]
+
+
+def test_names_of_fields_may_have_spaces(tmp_path: Path) -> None:
+    names = {"db_id": "Database Name", "question": "Natural Language  Question", "query": "Gold SQL"}
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in ROWS]
+    loaded = load_pairs(write(tmp_path / "train.csv", rows))
+    assert [(p.db_id, p.question, p.sql) for p in loaded.pairs] == [tuple(row.values()) for row in ROWS]
+
+
 def test_other_fields_are_no_lists(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "evidence": ["one", "two"], "split": ["train"]}]
     [pair] = load_pairs(write(tmp_path / "a.json", rows)).pairs

@@ -59,6 +59,15 @@ def test_of_several_golds_the_first_is_mended(tmp_path: Path, suffix: str) -> No
     assert list(fields[1]["query_original"]) == [OLD, OTHER]
 
 
+def test_a_cell_with_a_list_stays_one(tmp_path: Path) -> None:
+    source = tmp_path / "pairs.csv"
+    pl.DataFrame([{**row, "query": json.dumps([row["query"], OTHER])} for row in ROWS]).write_csv(source)
+    [copy] = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[1].place: NEW})
+    assert [(pair.sql, pair.alternatives) for pair in load_pairs(copy).pairs] == [(OTHER, ()), (NEW, (OTHER,))]
+    fields = [item.fields for item in read_rows(copy) if isinstance(item, Row)]
+    assert json.loads(fields[1]["query_original"]) == [OLD, OTHER]
+
+
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "parquet", "sql"])
 def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: str) -> None:
     source = write(tmp_path / f"pairs.{suffix}")

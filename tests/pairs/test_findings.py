@@ -99,7 +99,11 @@ def test_evidence_counts_as_said(market: Path, tmp_path: Path) -> None:
             'The engine says: near "ALL": syntax error.',
         ),
         ("SELECT name FROM stall WHERE opened =", "syntax", "Something is missing. Line 1, Col: "),
-        ("SELECT 1; SELECT 2", "not_a_query", "If each is a right answer, give them as a list in place of the text."),
+        (
+            "SELECT 1; SELECT 2",
+            "not_a_query",
+            "If each is a right answer, give them as a list in place of the text (in CSV as JSON).",
+        ),
         ("SELECT CAST(julianday('now') - opened AS INTEGER) FROM stall", "reads_clock", "Function julianday reads the"),
         ("SELECT strftime('%Y', 'now') - opened FROM stall", "reads_clock", "Function strftime reads the clock."),
     ],
