@@ -17,7 +17,6 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import place_of
 from agro_data.pairs.row_keys import nouns_of, row_keys
 from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
@@ -119,7 +118,7 @@ def _listed(
 
 def _said(item: exp.Expr, question: str, found: Resolution, profile: DatabaseProfile) -> str:
     """Where a question asks for the different values of a column; "" where it does not."""
-    place = place_of(found.binding(item)) if isinstance(item, exp.Column) else None
+    place = found.place(item)
     words = plain(profile.table(place[0]).column(place[1]).phrase).split() if place is not None else []
     forms = {form[-1] for form in noun_forms(words)} if words else ()
     said = re.search(_NAMED % "|".join(map(re.escape, forms)), question) if forms else None

@@ -17,7 +17,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import column_of, place_of
+from agro_data.pairs.places import column_of
 from agro_data.pairs.sizes import same_answer
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
@@ -197,8 +197,8 @@ def _link(one: _Outer, found: Resolution, profile: DatabaseProfile) -> tuple[exp
     sides = (equal[0].this, equal[0].expression)
     child, parent = sides if one.owns(found.binding(sides[0])) else sides[::-1]
     bound, other = found.binding(child), found.binding(parent)
-    place = place_of(bound)
-    if not one.owns(bound) or place is None or place_of(other) is None or one.owns(other):
+    place = bound.place if bound is not None else None
+    if not one.owns(bound) or place is None or other is None or other.place is None or one.owns(other):
         return None
     table = profile.table(place[0])
     single = table.primary_key == (place[1],) or (place[1],) in table.unique_keys
@@ -217,7 +217,7 @@ def _groups_parents(one: _Outer, parent: Binding, found: Resolution, profile: Da
         return False
     assert parent.source is not None
     table = profile.table(parent.source.table)
-    own = {place[1] for b in bound if b is not None and b.source is parent.source and (place := place_of(b))}
+    own = {place[1] for b in bound if b is not None and b.source is parent.source and (place := b.place)}
     called = any(set(key) <= own for key in (table.primary_key, *table.unique_keys, table.label_columns) if key)
     tests = (test for clause in ("where", "having") if (test := select.args.get(clause)) is not None)
     asked = any(

@@ -16,7 +16,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place, column_of, place_of
+from agro_data.pairs.places import Place, column_of
 from agro_data.pairs.readings import ways_to_read
 from agro_data.pairs.sizes import LOOKED_AT
 from agro_data.pairs.written_dates import Dates
@@ -64,7 +64,7 @@ def _uses(found: Resolution) -> Iterator[_Use]:
     for call in found.tree.find_all(exp.TimeToStr, exp.Date, exp.Anonymous):
         operand = _operand(call)
         column = column_of(operand, found) if operand is not None else None
-        place = place_of(found.binding(column)) if column is not None else None
+        place = found.place(column) if column is not None else None
         if operand is not None and place is not None:
             yield _Use(call, operand.unnest(), place)
 

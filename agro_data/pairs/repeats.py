@@ -19,7 +19,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place, place_of
+from agro_data.pairs.places import Place
 from agro_data.pairs.row_keys import RowKey, nouns_of, row_keys
 from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
@@ -138,7 +138,7 @@ def _groups_by(key: RowKey, scope: Scope, found: Resolution, keys: Keys) -> bool
     """Whether the rows of a group have one key."""
     group = scope.select.args.get("group")
     terms = [found.meaning(term, scope.select) for term in group.expressions] if group is not None else []
-    places = [place for term in terms if (place := place_of(found.binding(term))) is not None]
+    places = [place for term in terms if (place := found.place(term)) is not None]
     return any(keys.same(_lower(place), _lower(key.place)) for place in places)
 
 

@@ -179,7 +179,7 @@ def _uses(found: Resolution, profile: DatabaseProfile) -> Iterator[_Use]:
                 yield _Use(operand, column, place, literals, computed, isinstance(node, (exp.Min, exp.Max)))
     for node in found.tree.find_all(exp.Cast) if profile.dialect == "sqlite" else ():  # DuckDB refuses such texts
         column = column_of(node.this, found)
-        place = place_of(found.binding(column)) if column is not None else None
+        place = found.place(column) if column is not None else None
         if column is not None and place is not None and node.to.is_type(*_NUMERIC) and _may_be_text(place, profile):
             yield _Use(node, column, place, (), True, False)
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from agro_data.databases.connections import Connection
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
+from agro_data.databases.table_info import Connection
 from agro_data.profiling.profile import ColumnProfile, TableProfile, Versions
 
 _HOLDS = re.compile(

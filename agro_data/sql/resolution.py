@@ -41,6 +41,13 @@ class Binding:
     source: Source | None = None
     expression: exp.Expr | None = None
 
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """Table and column, as the schema spells them; None of what a query makes itself."""
+        if self.source is None or not self.source.table:
+            return None
+        return self.source.table, self.source.columns[self.name]
+
 
 @dataclass
 class Scope:
@@ -83,11 +90,9 @@ class Resolution:
         return self.bindings.get(id(column))
 
     def place(self, column: exp.Expr) -> tuple[str, str] | None:
-        """Table and column that a reference means, as the schema spells them; None of what the query makes itself."""
+        """Table and column that a reference means; see `Binding.place`."""
         binding = self.binding(column)
-        if binding is None or binding.source is None or not binding.source.table:
-            return None
-        return binding.source.table, binding.source.columns[binding.name]
+        return binding.place if binding is not None else None
 
     def aliased(self, node: exp.Expr) -> exp.Expr | None:
         """The output that a name stands for; None where it is no name of one. DuckDB's `x AS x` names only itself."""

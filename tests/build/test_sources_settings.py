@@ -11,6 +11,7 @@ import pytest
 from making import build_corpus, make_school
 
 import agro_data
+from agro_data.config import STRUCTURAL
 from agro_data.estimate import estimate
 from agro_data.pipeline import sources
 from agro_data.stages.inputs import check_inputs
