@@ -5,9 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.resolution import Resolution
-
-Place = tuple[str, str]  # table and column, as the schema spells them
+from agro_data.sql.resolution import Place, Resolution
 
 
 def column_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:

@@ -19,13 +19,13 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect, Result
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place, column_of, profile_at
+from agro_data.pairs.places import column_of, profile_at
 from agro_data.pairs.readings import Reading, may_be_read, ways_to_read
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.statistics import as_number
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.resolution import Place, Resolution, value_of
 from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 from agro_data.words import capital

@@ -17,6 +17,10 @@ class Named:
     query: exp.Expr
 
 
+Place = tuple[str, str]
+"""Table and column, as the schema spells them."""
+
+
 @dataclass(frozen=True)
 class Source:
     """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE, a derived table or written rows."""
@@ -42,7 +46,7 @@ class Binding:
     expression: exp.Expr | None = None
 
     @property
-    def place(self) -> tuple[str, str] | None:
+    def place(self) -> Place | None:
         """Table and column, as the schema spells them; None of what a query makes itself."""
         if self.source is None or not self.source.table:
             return None
@@ -75,7 +79,7 @@ class Resolution:
     qualified: dict[int, Source] = field(default_factory=dict)  # by what `a.b.c` begins with, if c is a field of b
     problems: list[tuple[str, str]] = field(default_factory=list)  # (reason, detail)
     tables: set[str] = field(default_factory=set)
-    columns: set[tuple[str, str]] = field(default_factory=set)
+    columns: set[Place] = field(default_factory=set)
 
     @property
     def ordered(self) -> bool:
@@ -89,7 +93,7 @@ class Resolution:
     def binding(self, column: exp.Expr) -> Binding | None:
         return self.bindings.get(id(column))
 
-    def place(self, column: exp.Expr) -> tuple[str, str] | None:
+    def place(self, column: exp.Expr) -> Place | None:
         """Table and column that a reference means; see `Binding.place`."""
         binding = self.binding(column)
         return binding.place if binding is not None else None

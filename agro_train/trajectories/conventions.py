@@ -15,9 +15,9 @@ from agro_data.databases.quoting import folded
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfile
 from agro_data.profiling.words import expand, lexicon, noun_forms, split_identifier, starts_with
 from agro_data.sql.identifiers import needs_quotes
+from agro_data.sql.resolution import Place
 
 Words = list[str]
-Place = tuple[str, str]  # table, column
 
 WRITTEN: Mapping[str, Callable[[Words], str]] = {
     "snake": "_".join,  # stadium_id

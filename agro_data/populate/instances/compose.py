@@ -20,12 +20,13 @@ from agro_data.populate.instances.claims import Claim, claimed_keys
 from agro_data.populate.instances.draw import MOSTLY, Draws
 from agro_data.populate.instances.grounding import Grounding
 from agro_data.populate.instances.partial_rows import Held, Key, Merged, Partial, hold, key_of, keys_of, meets, merged
-from agro_data.populate.instances.proposal import Focus, Place, Proposal
+from agro_data.populate.instances.proposal import Focus, Proposal
 from agro_data.populate.instances.states import keep_rules
 from agro_data.populate.instances.trees import cut_circles
 from agro_data.populate.instances.values import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
+from agro_data.sql.resolution import Place
 
 SELDOM, ROOTS = 0.1, 0.2  # share of references that are NULL where they may be, of those to the own table
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values

@@ -9,10 +9,11 @@ from functools import partial
 from agro_data.databases.checks import allows, columns_of, constants_of
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.forms import as_written
-from agro_data.populate.instances.proposal import Focus, Place
+from agro_data.populate.instances.proposal import Focus
 from agro_data.populate.instances.values import beside, fit, fresh, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, stream
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.sql.resolution import Place
 
 _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain

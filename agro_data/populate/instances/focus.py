@@ -10,12 +10,12 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.arithmetic import literal
-from agro_data.populate.instances.proposal import Focus, Place
+from agro_data.populate.instances.proposal import Focus
 from agro_data.populate.instances.tableau import ATOMS
 from agro_data.populate.instances.values import fit
 from agro_data.populate.instances.views import neighbours, view_of
 from agro_data.populate.schema import Schema
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.resolution import Place, Resolution, Scope
 from agro_data.sql.walks import leftmost
 
 

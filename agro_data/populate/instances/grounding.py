@@ -12,9 +12,10 @@ from typing import Any
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.partial_rows import Partial
-from agro_data.populate.instances.proposal import Place, Proposal, Unknown
+from agro_data.populate.instances.proposal import Proposal, Unknown
 from agro_data.populate.instances.values import fit
 from agro_data.populate.schema import Schema, TableSpec
+from agro_data.sql.resolution import Place
 
 
 class Grounding:

@@ -15,13 +15,13 @@ from agro_data.populate.instances.arithmetic import Constant, Operation, Term, d
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns, group_terms, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, cut_after_first, share_rows
-from agro_data.populate.instances.proposal import PartialRow, Place
+from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau
 from agro_data.populate.instances.values import beyond
 from agro_data.populate.instances.views import view_of
 from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.resolution import Place, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 LARGEST = 160  # rows of the largest group

@@ -14,12 +14,12 @@ from sqlglot import exp
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.focus import group_columns, places_of
 from agro_data.populate.instances.plans import Plan, Query
-from agro_data.populate.instances.proposal import PartialRow, Place
+from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.values import WORDS, beyond, decimals, fit, observed
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.profiling.statistics import is_uuid
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.resolution import Place, Resolution, Scope
 
 Part = Literal["case", "month", "day", "whole"]
 """What a careless order goes by: a text without regard to case, the month or the day of a date, a whole number."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agro_data.databases.types import Cell
-
-Place = tuple[str, str]
-"""A table and a column of it, as the schema spells them."""
+from agro_data.sql.resolution import Place
 
 Values = Mapping[Place, tuple[Cell, ...]]
 """Values that a query compares a column with."""
