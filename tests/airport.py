@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from random import Random
+
+from making import run_sqlite
 
 
 def make_airport(path: Path) -> Path:
@@ -13,27 +13,22 @@ def make_airport(path: Path) -> Path:
     draw = Random(7)
     makers = ("Airbus", "Boeing", "Embraer", "Cessna", "Fokker")
     towns = ("Lisbon", "Oslo", "Vienna", "Dublin", "Athens", "Turin", "Malmo")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            """
+    run_sqlite(
+        path,
+        """
             CREATE TABLE aircraft (
                 aircraft_id INTEGER PRIMARY KEY, model TEXT NOT NULL, maker TEXT, seats INTEGER, wingspan REAL);
             CREATE TABLE flight (
                 flight_id INTEGER PRIMARY KEY, aircraft_id INTEGER NOT NULL REFERENCES aircraft (aircraft_id),
                 destination TEXT, distance INTEGER, departure_date TEXT, arrival_date TEXT, adult_price REAL,
                 child_price REAL);
-            """
-        )
-        connection.executemany(
-            "INSERT INTO aircraft VALUES (?,?,?,?,?)",
-            [
+            """,
+        {
+            "aircraft": [
                 (n, f"{makers[n % 5][0]}{100 + 7 * n}", makers[n % 5], 20 + 11 * n, 15.5 + n * 1.25)
                 for n in range(1, 25)
             ],
-        )
-        connection.executemany(
-            "INSERT INTO flight VALUES (?,?,?,?,?,?,?,?)",
-            [
+            "flight": [
                 (
                     n,
                     draw.randrange(1, 23),
@@ -46,6 +41,6 @@ def make_airport(path: Path) -> Path:
                 )
                 for n in range(1, 241)
             ],
-        )
-        connection.commit()
+        },
+    )
     return path

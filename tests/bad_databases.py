@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
-from making import make_school
+from making import make_school, run_sqlite
 
 WIDE = 1_500  # columns
 
 
 def script(path: Path, text: str) -> Path:
     """A SQLite file made by `text`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(text)
-    return path
+    return run_sqlite(path, text)
 
 
 # --- cannot be used -----------------------------------------------------------------------------------------------

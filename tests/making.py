@@ -9,8 +9,10 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import agro_data
@@ -62,6 +64,17 @@ def make_school(path: Path, tag: str = "") -> Path:
     )
     connection.commit()
     connection.close()
+    return path
+
+
+def run_sqlite(path: Path, script: str, rows: Mapping[str, Iterable[Sequence[Any]]] = MappingProxyType({})) -> Path:
+    """Run a script on a SQLite file, made where there is none, and put rows into its tables."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(script)
+        for table, values in rows.items():
+            for one in values:
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(one))})", one)
     return path
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from making import run_sqlite
 from verify.verify_shop import SCHEMA, as_database, shop
 
 from agro_data.alignment.example import Example
@@ -32,10 +31,7 @@ def example(folder: Path, sql: str = OLD, **more: Any) -> Example:
     if not instance.exists():
         shop(folder, "sqlite")
         shutil.copy(source, instance)
-        with closing(sqlite3.connect(instance)) as connection, connection:
-            connection.execute(
-                "INSERT INTO customer VALUES (7, 'Gus', 'Bern', 77, 'g@x'), (8, 'Hal', 'Oslo', 35, NULL)"
-            )
+        run_sqlite(instance, "INSERT INTO customer VALUES (7, 'Gus', 'Bern', 77, 'g@x'), (8, 'Hal', 'Oslo', 35, NULL)")
     given = {"question": "Which customers are older than 40?", "hardness": "easy", "example_id": "e1", **more}
     return Example(
         sql=sql,

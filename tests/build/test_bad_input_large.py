@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from making import run_sqlite
 
 ROWS, WIDTH = 65_536, 32_768  # 2 GiB of scanned receipts
 
@@ -34,18 +33,17 @@ def receipts(tmp_path: Path) -> Path:
     if shutil.disk_usage(tmp_path).free < 8 * 2**30:
         pytest.skip("needs 8 GiB of free disk: a database of 2 GiB and its shuffled copy")
     path = tmp_path / "databases" / "receipts.sqlite"
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            f"""
+    run_sqlite(
+        path,
+        f"""
             PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
             CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT, city TEXT);
             CREATE TABLE receipt (id INTEGER PRIMARY KEY, shop_id INTEGER REFERENCES shop(id), total REAL, scan BLOB);
             INSERT INTO shop VALUES (1, 'Corner', 'Oslo'), (2, 'Market', 'Lyon'), (3, 'Station', 'Graz');
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
             INSERT INTO receipt SELECT i, 1 + i % 3, (i * 7919 % 100003) / 4.0, zeroblob({WIDTH}) FROM n;
-            """
-        )
+            """,
+    )
     assert path.stat().st_size > 2 * 2**30
     return path
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
+
+from making import run_sqlite
 
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare
@@ -39,12 +39,14 @@ def test_few_rows_are_all_kept() -> None:
 
 
 def test_views_are_asked_about_where_the_settings_say_so(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
-        connection.executescript("""
+    run_sqlite(
+        tmp_path / "shop.sqlite",
+        """
             CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price INTEGER);
             INSERT INTO item VALUES (1, 'bolt', 2), (2, 'nut', 1), (3, 'saw', 20), (4, 'axe', 30), (5, 'pin', 1);
             CREATE VIEW cheap AS SELECT * FROM item WHERE price < 10;
-        """)
+        """,
+    )
 
     def asked(views: bool) -> bool:
         config = BuildConfig(str(tmp_path / "shop.sqlite"), embedding_model=STRUCTURAL, views=views)

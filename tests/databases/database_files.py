@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
+from making import run_sqlite
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.table_info import Connection, TableInfo
@@ -25,10 +24,7 @@ ONE = "INSERT INTO customer VALUES (1, 'a@b.c');"
 
 
 def sqlite_file(path: Path, script: str = ROWS) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(script)
-    return path
+    return run_sqlite(path, script)
 
 
 def duckdb_file(path: Path, script: str = ROWS) -> Path:

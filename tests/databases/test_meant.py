@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import unicodedata
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from making import run_sqlite
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
@@ -21,8 +20,7 @@ from agro_data.pairs.verify import verify_pairs
 def write(place: Path, *files: str) -> Path:
     for file in files:
         (place / file).parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(place / file)) as connection:
-            connection.executescript("CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('tea'), ('ink')")
+        run_sqlite(place / file, "CREATE TABLE item (name TEXT); INSERT INTO item VALUES ('tea'), ('ink')")
     return place
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
-from making import database_at
+from making import database_at, run_sqlite
 
 from agro_data.databases import remembered
 from agro_data.databases.remembered import State
@@ -28,8 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_sqlite(path: Path, value: int) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(f"CREATE TABLE IF NOT EXISTS t (a); DELETE FROM t; INSERT INTO t VALUES ({value})")
+    run_sqlite(path, f"CREATE TABLE IF NOT EXISTS t (a); DELETE FROM t; INSERT INTO t VALUES ({value})")
 
 
 def hash_at(path: Path) -> str:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_file, unchecked
-from making import hashes_and_times
+from making import hashes_and_times, run_sqlite
 
 from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
@@ -359,8 +359,7 @@ def test_a_changed_file_is_read_anew(sandbox: Sandbox, tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "db.sqlite")
     database = found(path)
     assert sandbox.run(database, ["SELECT count(*) FROM t"], "rows")[0].rows == ((3,),)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM t WHERE a = 1")
+    run_sqlite(path, "DELETE FROM t WHERE a = 1")
     assert sandbox.run(database, ["SELECT count(*) FROM t"], "rows")[0].rows == ((2,),)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from defs.ticking import Daemon
+from making import run_sqlite
 from migration.test_drift import change, write_shop
 
 from agro_data.defs.migrating import MigrationConfig, changed_schemas, migrated_corpus
@@ -113,8 +114,7 @@ def test_a_database_that_the_version_was_not_made_from_is_nobodys_business(
     assert not requests(tmp_path, instance)
     daemon = Daemon(changed_schemas, tmp_path, instance)
     for statement in ("CREATE TABLE thing (a INTEGER)", "INSERT INTO thing VALUES (1)", "INSERT INTO thing VALUES (2)"):
-        with closing(sqlite3.connect(other)) as connection, connection:
-            connection.execute(statement)
+        run_sqlite(other, statement)
         assert not daemon.requests()
     assert "shop: changed: other" in daemon.said  # and that asks for nothing
     other.unlink()

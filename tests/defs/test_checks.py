@@ -6,9 +6,8 @@ import json
 import logging
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import dagster as dg
 import polars as pl
 import pytest
 import yaml
-from making import make_school, one_worker
+from making import make_school, one_worker, run_sqlite
 
 from agro_data.config import BuildConfig
 from agro_data.defs import assets, checks
@@ -214,8 +213,7 @@ def test_a_version_is_not_replayed_on_a_database_that_has_changed(folder: Path) 
     version, (school,) = corpus(folder), build.unchanged()
     before = school.path.read_bytes()
     try:
-        with closing(sqlite3.connect(school.path)) as connection, connection:
-            connection.execute("DELETE FROM lesson")
+        run_sqlite(school.path, "DELETE FROM lesson")
         replayed = checks.stored_digests_replay(str(version.path), str(build.work.root), place(folder))
     finally:
         school.path.write_bytes(before)

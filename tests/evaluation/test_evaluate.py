@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import tracemalloc
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 from click.testing import CliRunner
+from making import run_sqlite
 from verify.verify_shop import CUSTOMERS, PURCHASES, TABLES
 
 import agro_data
@@ -34,11 +33,7 @@ ORDERED = "SELECT name FROM customer WHERE age < 42 ORDER BY age, id"
 
 
 def write_shop(path: Path, customers: list[tuple[object, ...]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(TABLES.format(collate=""))
-        connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", customers)
-        connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", PURCHASES)
+    run_sqlite(path, TABLES.format(collate=""), {"customer": customers, "purchase": PURCHASES})
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from making import run_sqlite
 
 from agro_data import verify_pairs
 from agro_data.cli import data
@@ -250,8 +251,7 @@ def test_a_database_that_changes_while_it_is_graded_is_told_and_not_remembered(p
     intact = path.read_bytes()
     wrong = OLD + " AND id < 2"
     databases = {one.db_id: one for one in find_databases(place / "db").databases}
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM member WHERE age > 40")
+    run_sqlite(path, "DELETE FROM member WHERE age > 40")
     found = evaluate([asked("chess", OLD, wrong)], databases, cache=place / "cache")
     assert [v.score for v in found.verdicts] == [1]
     assert any("has changed since it was read" in told for told in found.problems)
@@ -308,9 +308,11 @@ def test_instances_compute_columns_as_their_database_does(tmp_path: Path, engine
 )
 def test_instances_hold_what_their_database_checks(tmp_path: Path, column: str, checked: str, score: float) -> None:
     """`active <> 0` is `active = 1` where no other number may stand, or the column is a flag, and only there."""
-    with closing(sqlite3.connect(tmp_path / "users.sqlite")) as connection, connection:
-        connection.execute(f"CREATE TABLE user (id INTEGER PRIMARY KEY, {column} INTEGER NOT NULL {checked})")
-        connection.executemany("INSERT INTO user VALUES (?, ?)", [(number, number % 2) for number in range(30)])
+    run_sqlite(
+        tmp_path / "users.sqlite",
+        f"CREATE TABLE user (id INTEGER PRIMARY KEY, {column} INTEGER NOT NULL {checked})",
+        {"user": [(number, number % 2) for number in range(30)]},
+    )
     gold = f"SELECT id FROM user WHERE {column} = 1"
     answers = [asked("users", gold, f"SELECT id FROM user WHERE {column} {test}") for test in ("<> 0", "< 1")]
     found = evaluate(answers, tmp_path / "users.sqlite", metric="strict-ts", cache=tmp_path / "cache", workers=1)
@@ -352,20 +354,20 @@ def test_instances_have_the_schemas_of_their_database(tmp_path: Path) -> None:
 def test_the_database_itself_is_held_against_a_prediction_where_its_answer_is_settled(tmp_path: Path) -> None:
     """A model of no maker breaks the reference that instances keep: only here does the join leave it out."""
     path = tmp_path / "cars" / "cars.sqlite"
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("""
+    run_sqlite(
+        path,
+        """
         CREATE TABLE maker (id INTEGER PRIMARY KEY, name TEXT);
         CREATE TABLE model (id INTEGER PRIMARY KEY, name TEXT, maker INTEGER NOT NULL REFERENCES maker);
         INSERT INTO maker VALUES (1, 'Fiat'), (2, 'Seat');
         INSERT INTO model VALUES (1, 'Uno', 1), (2, 'Leon', 2), (3, 'Lost', 9);
-        """)
+        """,
+    )
     joined = "SELECT model.name FROM model JOIN maker ON model.maker = maker.id"
     tied = "SELECT name FROM model ORDER BY LENGTH(name) LIMIT 2"
     rows = [asked("cars", "SELECT name FROM model", joined), asked("cars", tied, tied)]
     found = evaluate(rows, tmp_path, metric="strict-ts", cache=tmp_path / "cache", workers=1)
     assert [one.score for one in found.verdicts] == [0.0, 1.0]
     assert found.verdicts[0].instance == "cars.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM model WHERE id = 3")
+    run_sqlite(path, "DELETE FROM model WHERE id = 3")
     assert evaluate(rows[:1], tmp_path, metric="strict-ts", workers=1).verdicts[0].score == 1.0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 
 import pytest
-from making import profile_of
+from making import profile_of, run_sqlite
 from small_databases import GROUNDS, SCHOOL
 
 from agro_data.profiling.profile import DatabaseProfile
@@ -24,6 +23,5 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
 @pytest.fixture(scope="module")
 def grounds(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     folder = tmp_path_factory.mktemp("grounds")
-    with closing(sqlite3.connect(folder / "grounds.sqlite")) as con:
-        con.executescript(GROUNDS)
+    run_sqlite(folder / "grounds.sqlite", GROUNDS)
     return profile_of(folder)

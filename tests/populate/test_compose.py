@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import duckdb
-from making import profile_of
+from making import profile_of, run_sqlite
 from small_databases import GROUNDS, OF_ROME, check, read
 
 from agro_data.databases.types import Cell
@@ -45,10 +44,11 @@ def test_random_rows_obey_the_schema(school: DatabaseProfile) -> None:
 
 
 def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "team.sqlite")) as con:
-        con.executescript("CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT UNIQUE, goals INT);")
-        con.executemany("INSERT INTO player VALUES (?, ?, ?)", [(n, f"n{n}", n) for n in range(9)])
-        con.commit()
+    run_sqlite(
+        tmp_path / "team.sqlite",
+        "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT UNIQUE, goals INT);",
+        {"player": [(n, f"n{n}", n) for n in range(9)]},
+    )
     profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     cells: list[dict[str, Cell]] = [{"name": "Ann"}, {"id": 71, "goals": 3}, {"id": 71, "name": "Ann"}]

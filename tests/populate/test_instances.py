@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from making import profile_of
+from making import profile_of, run_sqlite
 from small_databases import OF_ROME, check, read
 
 from agro_data.databases.types import Cell
@@ -170,10 +170,11 @@ def test_a_narrow_column_of_which_no_value_is_known_gets_what_its_type_holds(tmp
 
 
 def test_a_uuid_of_sqlite_may_be_any_text(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "any.sqlite")) as con:
-        con.execute("CREATE TABLE person (id UUID PRIMARY KEY, name TEXT)")
-        con.executemany("INSERT INTO person VALUES (?, ?)", [(f"p-{n}", f"name {n}") for n in range(9)])
-        con.commit()
+    run_sqlite(
+        tmp_path / "any.sqlite",
+        "CREATE TABLE person (id UUID PRIMARY KEY, name TEXT)",
+        {"person": [(f"p-{n}", f"name {n}") for n in range(9)]},
+    )
     profile = profile_of(tmp_path)
     schema = instance_schema(profile)
     rows = random_rows(schema, profile, 1, 40)

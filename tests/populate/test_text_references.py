@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from making import profile_of
+from making import profile_of, run_sqlite
 from small_databases import read
 
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, witnesses
@@ -37,11 +37,15 @@ NEVER = (
 
 @pytest.fixture
 def cars(tmp_path: Path) -> DatabaseProfile:
-    with closing(sqlite3.connect(tmp_path / "cars.sqlite")) as con, con:
-        con.executescript(CARS)
-        con.executemany("INSERT INTO country VALUES (?, ?)", [(n, f"Land {n}") for n in range(1, 9)])
-        con.executemany("INSERT INTO maker VALUES (?, ?, ?)", [(n, f"Maker {n}", str(1 + n % 8)) for n in range(1, 20)])
-        con.executemany("INSERT INTO plant VALUES (?, ?, ?)", [(n, str(n), n / 2) for n in range(1, 15)])
+    run_sqlite(
+        tmp_path / "cars.sqlite",
+        CARS,
+        {
+            "country": [(n, f"Land {n}") for n in range(1, 9)],
+            "maker": [(n, f"Maker {n}", str(1 + n % 8)) for n in range(1, 20)],
+            "plant": [(n, str(n), n / 2) for n in range(1, 15)],
+        },
+    )
     return profile_of(tmp_path)
 
 

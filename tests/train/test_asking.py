@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from making import add_damaged, make_school
+from making import add_damaged, make_school, run_sqlite
 from train.scripted import Scripted, agent, one_database, turn
 
 from agro_data.config import ConfigError
@@ -149,8 +147,7 @@ def test_a_database_that_was_replaced_meanwhile_is_said(tmp_path: Path, monkeypa
     file, other = make_school(tmp_path / "school.sqlite"), tmp_path / "other.sqlite"
 
     def replaces(*_: object) -> str:
-        with closing(sqlite3.connect(other)) as connection:
-            connection.execute("CREATE TABLE lesson (name TEXT)")
+        run_sqlite(other, "CREATE TABLE lesson (name TEXT)")
         other.replace(file)
         return turn("solution", GOLD)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
+from making import run_sqlite
 from train.small import TUNING, cold_start_config, draft, make_split_corpus
 from train.tiny import make_tiny_model, make_tiny_other, oddly_sampled
 from transformers import AutoModelForCausalLM
@@ -115,8 +114,7 @@ def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> Non
     assert run.manifest["corpus"] is None
     assert run.manifest["tokens"]["examples"] == 4
     assert train(human) == run
-    with closing(sqlite3.connect(Path(config.databases) / "school.sqlite")) as database:
-        database.execute("ALTER TABLE school ADD COLUMN motto TEXT")
+    run_sqlite(Path(config.databases) / "school.sqlite", "ALTER TABLE school ADD COLUMN motto TEXT")
     again = train(human)  # what stands in the prompts has changed
     assert again != run
     assert again.manifest["databases"] != run.manifest["databases"]

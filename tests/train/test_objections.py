@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
+
+from making import run_sqlite
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import own_sandbox
@@ -16,11 +16,11 @@ from agro_train.objections import Answered, objections, weight
 
 
 def test_what_the_data_bring_with_them_speaks_for_no_other_answer(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "cars.sqlite")) as connection:
-        connection.executescript(
-            """CREATE TABLE car (model TEXT, days TEXT);
-            INSERT INTO car VALUES ('amc', '7'), ('ford', '40'), ('opel', '112'), ('saab', '1285');"""
-        )
+    run_sqlite(
+        tmp_path / "cars.sqlite",
+        """CREATE TABLE car (model TEXT, days TEXT);
+            INSERT INTO car VALUES ('amc', '7'), ('ford', '40'), ('opel', '112'), ('saab', '1285');""",
+    )
     (database,) = find_databases(tmp_path).databases
     profile = profile_database(database)
     asked = "Which model has been held for the most days?"

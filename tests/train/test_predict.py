@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from making import add_damaged
+from making import add_damaged, run_sqlite
 from train.asked import ROWS, knows, make_place
 from train.scripted import Scripted, agent, turn
 from train.tiny import make_tiny_model
@@ -405,9 +403,7 @@ def test_a_database_or_evidence_that_was_changed_is_asked_about_anew(place: Path
         return questions_of_file(tmp_path / "mine.json", databases, tmp_path / "cache")
 
     predict(asked(rows), agent(Scripted(knows)), out)
-    with closing(sqlite3.connect(databases / "school" / "school.sqlite")) as connection:
-        connection.execute("UPDATE school SET founded = founded + 1")
-        connection.commit()
+    run_sqlite(databases / "school" / "school.sqlite", "UPDATE school SET founded = founded + 1")
     rows[3]["evidence"] = "oldest means founded first"
     again = Scripted(knows)
     predict(asked(rows), agent(again), out)

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import run_sqlite
 from sqlglot import exp
 from verify_shop import SCHEMA, as_database, shop
 
@@ -282,9 +281,11 @@ def test_checks_can_be_left_out(lite: Bench) -> None:
 
 def test_sums_of_floats_may_differ_in_their_last_digits(tmp_path: Path) -> None:
     path = tmp_path / "float.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE m (id INTEGER PRIMARY KEY, x REAL)")
-        connection.executemany("INSERT INTO m VALUES (?, ?)", [(n, 0.1 * n**3 + 1e-7 / n) for n in range(1, 2_000)])
+    run_sqlite(
+        path,
+        "CREATE TABLE m (id INTEGER PRIMARY KEY, x REAL)",
+        {"m": [(n, 0.1 * n**3 + 1e-7 / n) for n in range(1, 2_000)]},
+    )
     database = as_database(path, "sqlite")
     shuffled = shuffled_copy(database, tmp_path / "copies", seed=0)
     with Sandbox() as sandbox:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
 import duckdb
 import pytest
+from making import run_sqlite
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
@@ -271,9 +270,7 @@ def pets(folder: Path, dialect: Dialect) -> Database:
     ddl = f"CREATE TABLE pet ({columns.replace('id INTEGER', 'id INTEGER PRIMARY KEY', 1)})"
     rows = [(*row[:4], json.dumps(row[4])) for row in PETS]
     if dialect == "sqlite":
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute(ddl)
-            connection.executemany("INSERT INTO pet VALUES (?, ?, ?, ?, ?)", rows)
+        run_sqlite(path, ddl, {"pet": rows})
     else:
         with duckdb.connect(path) as duck:
             duck.execute(ddl)

@@ -14,6 +14,7 @@ from typing import get_args
 
 import duckdb
 import pytest
+from making import run_sqlite
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
@@ -61,9 +62,7 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         path = folder / f"instance_{number}.{dialect}"
         script = "CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, age INTEGER, city TEXT)"
         if dialect == "sqlite":
-            with closing(sqlite3.connect(path)) as connection, connection:
-                connection.execute(script)
-                connection.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", people)
+            run_sqlite(path, script, {"person": people})
         else:
             with duckdb.connect(path) as duck:
                 duck.execute(script)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from making import run_sqlite
 
 from agro_data.databases.content import content_hash
 from agro_data.databases.sandbox import Sandbox
@@ -23,9 +22,7 @@ LIMITS = Limits()
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     path = tmp_path / "pets.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE pet (name TEXT, age INTEGER)")
-        connection.executemany("INSERT INTO pet VALUES (?, ?)", [("Bo", 4), ("Al", 2), ("Cy", 9)])
+    run_sqlite(path, "CREATE TABLE pet (name TEXT, age INTEGER)", {"pet": [("Bo", 4), ("Al", 2), ("Cy", 9)]})
     return Database("pets", "sqlite", "sqlite", path, content_hash(path, "sqlite"), path.name)
 
 

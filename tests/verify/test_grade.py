@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 
 import pytest
+from making import run_sqlite
 from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 
 from agro_data.databases.sandbox import Sandbox
@@ -49,10 +48,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, ...]:
         ("c", [c for c in CUSTOMERS if c[2] != "Oslo"]),
     ):
         path = folder / f"{name}.sqlite"
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(TABLES.format(collate=""))
-            connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", customers)
-            connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", PURCHASES)
+        run_sqlite(path, TABLES.format(collate=""), {"customer": customers, "purchase": PURCHASES})
         found.append(as_database(path, "sqlite"))
     return tuple(found)
 

@@ -10,6 +10,7 @@ from time import monotonic
 
 import duckdb
 import pytest
+from making import run_sqlite
 from verify_shop import as_database, shop
 
 from agro_data.databases.connections import open_database
@@ -38,8 +39,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
         f"INSERT INTO big VALUES {values}; CREATE VIEW few AS SELECT * FROM big WHERE id < 5;"
     )
     if dialect == "sqlite":
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(script)
+        run_sqlite(path, script)
     else:
         with duckdb.connect(path) as duck:
             duck.execute(script)
@@ -256,10 +256,7 @@ def test_a_copy_of_columns_that_are_computed_has_a_bound(
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)"
     if dialect == "sqlite":
         slow = "length(replace(hex(zeroblob(5000 + i % 2)), '00', 'ab'))"
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(
-                f"CREATE TABLE t(i INTEGER, z AS ({slow})); INSERT INTO t(i) {rows} SELECT i FROM n"
-            )
+        run_sqlite(path, f"CREATE TABLE t(i INTEGER, z AS ({slow})); INSERT INTO t(i) {rows} SELECT i FROM n")
     else:
         slow = "CASE WHEN slow THEN len(list_sort(range(1000 + i % 2))) END"  # computed where a row is inserted, too
         with duckdb.connect(path) as duck:

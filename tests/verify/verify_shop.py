@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
 import duckdb
+from making import run_sqlite
 
 from agro_data.databases.types import Database, Dialect
 
@@ -46,10 +45,7 @@ def shop(folder: Path, dialect: Dialect) -> Database:
     path = folder / f"shop.{dialect}"
     script = TABLES.format(collate="COLLATE NOCASE" if dialect == "sqlite" else "")
     if dialect == "sqlite":
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(script)
-            connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", CUSTOMERS)
-            connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", PURCHASES)
+        run_sqlite(path, script, {"customer": CUSTOMERS, "purchase": PURCHASES})
     else:
         with duckdb.connect(path) as duck:
             duck.execute(script)

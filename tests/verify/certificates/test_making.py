@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from making import database_at
+from making import database_at, run_sqlite
 
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema
@@ -65,19 +65,23 @@ def test_what_is_withdrawn_makes_room_and_its_number_is_not_given_again(files: F
 
 
 def test_where_no_parent_has_children_a_circle_of_references_ends(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "firm.sqlite")) as con, con:
-        con.executescript("""
+    run_sqlite(
+        tmp_path / "firm.sqlite",
+        """
             CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT);
             CREATE TABLE team (id INTEGER PRIMARY KEY, city_id INTEGER REFERENCES city (id), head INTEGER REFERENCES
                 person (id));
             CREATE TABLE person (id INTEGER PRIMARY KEY, team_id INTEGER NOT NULL REFERENCES team (id), boss INTEGER
                 REFERENCES person (id));
             CREATE TABLE badge (id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team (id));
-        """)
-        con.executemany("INSERT INTO city VALUES (?, ?)", [(n, f"City {n}") for n in range(1, 6)])
-        con.executemany("INSERT INTO team VALUES (?, ?, ?)", [(n, n, n) for n in range(1, 6)])
-        con.executemany("INSERT INTO person VALUES (?, ?, ?)", [(n, n, 1) for n in range(1, 6)])
-        con.executemany("INSERT INTO badge VALUES (?, ?)", [(n, n) for n in range(1, 6)])
+        """,
+        {
+            "city": [(n, f"City {n}") for n in range(1, 6)],
+            "team": [(n, n, n) for n in range(1, 6)],
+            "person": [(n, n, 1) for n in range(1, 6)],
+            "badge": [(n, n) for n in range(1, 6)],
+        },
+    )
     found = database_at(tmp_path)
     profile = profile_database(found)
     made = Files(found, profile, instance_schema(profile), tmp_path / "pool", tmp_path / "scratch", 1, "", None, None)
