@@ -1,1 +1,1 @@
-"""Whether SQL and its answer can be trusted: gate, execution, determinism, information, equivalence of results."""
+"""Whether SQL and its answer can be trusted: gate, execution, chance, information, equivalence of results."""

@@ -35,9 +35,9 @@ from agro_data.stages.task import Task
 POISON = """
 import os, signal
 from pathlib import Path
-from agro_data.stages import shards
+from agro_data.stages import generating
 
-sample = shards._sample
+sample = generating._sample
 
 def poisoned(task):
     if task.db_id == "second" and Path(os.environ["POISON"]).exists():
@@ -47,7 +47,7 @@ def poisoned(task):
     return sample(task)
 
 poisoned.__module__, poisoned.__qualname__ = "agro_data.stages.generating", "_sample"
-shards._sample = poisoned
+generating._sample = poisoned
 """
 BUILD = """
 import sys

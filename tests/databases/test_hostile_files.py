@@ -240,10 +240,10 @@ def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> N
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
     path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
     program = (  # a process of its own: what SQLite may take is never raised again
-        "import sys; from pathlib import Path; from agro_data.databases import connections as c;"
-        "from agro_data.databases.types import Database; c.HEAP = 2**25;"
-        "path = Path(sys.argv[1]);\n"
-        "with c.open_database(Database('x', 'sqlite', 'sqlite', path, '', 'x')) as o: o.objects(); print(o.problems)"
+        "import sys; from pathlib import Path; from agro_data.databases import sqlite_connection;"
+        "from agro_data.databases.connections import open_database; from agro_data.databases.types import Database;"
+        "sqlite_connection.HEAP = 2**25; path = Path(sys.argv[1]);\n"
+        "with open_database(Database('x', 'sqlite', 'sqlite', path, '', 'x')) as o: o.objects(); print(o.problems)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert "view 'v': cannot be read, left out: x: a statement takes too much memory" in done.stdout

@@ -17,7 +17,7 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database, Dialect
-from agro_data.verify import determinism
+from agro_data.verify.chance import shuffled_copy as copying
 from agro_data.verify.chance.shuffled_copy import reference, shuffled_copy, written_copy
 
 
@@ -83,7 +83,7 @@ def test_a_file_of_our_own_is_copied_alike(database: Database, tmp_path: Path) -
 def test_a_large_database_is_sampled_and_compared_with_the_same_sample(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(determinism, "SAMPLE", 50)
+    monkeypatch.setattr(copying, "SAMPLE", 50)
     copy = shuffled_copy(database, tmp_path / "copies", seed=1, large=0)
     original = reference(database, copy)
     assert original.path != database.path
@@ -262,7 +262,7 @@ def test_a_copy_of_columns_that_are_computed_has_a_bound(
         with duckdb.connect(path) as duck:
             duck.execute(f"CREATE TABLE t(i BIGINT, slow BOOLEAN, z AS ({slow}))")
             duck.execute("INSERT INTO t SELECT i, false FROM range(200000) r(i); UPDATE t SET slow = true")
-    monkeypatch.setattr(determinism, "SECONDS", 0.3)
+    monkeypatch.setattr(copying, "SECONDS", 0.3)
     started = monotonic()
     with pytest.raises(DatabaseError, match=r"slow: no shuffled copy: it takes over 0.3 s"):
         shuffled_copy(as_database(path, dialect), tmp_path / "copies", seed=0)
