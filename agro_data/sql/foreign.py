@@ -105,7 +105,8 @@ def _spelled_out(tree: exp.Query, write: Dialect) -> bool:
             continue
         written = node.args.get("format")
         text = written.name if isinstance(written, exp.Literal) else ""
-        form = _LETTERS.format_time(f"'{text}'").name if isinstance(node, exp.ToChar) else text.replace("strict", "")
+        letters = _LETTERS.format_time(f"'{text}'") if isinstance(node, exp.ToChar) else None
+        form = letters.name if letters is not None else text.replace("strict", "")
         if form and form != text and not re.sub(r"%-?\w", "", form).strip("-/. :_T"):
             node.replace(exp.TimeToStr(this=node.this, format=exp.Literal.string(form)))
             changed = True

@@ -202,7 +202,7 @@ class ExpressionReader(ABC):
         A minimum of a difference would be taken for the difference of the minima, an average of a ratio for a ratio.
         """
         body = node.unnest()
-        sides = [self.column(side) for side in (body.left, body.right)] if type(body) in _OPERATORS else []
+        sides = [self.column(body.this), self.column(body.expression)] if type(body) in _OPERATORS else []
         left, right = sides if len(sides) == 2 else (None, None)
         if left is None or right is None or left.source != right.source or left == right:
             return None

@@ -130,7 +130,7 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
         return _first_groups(query, orders, dated, profile)
     shown = [output.expression for output in query.select]
     if query.having is not None:
-        return _tested_groups(query.having, shown, orders, dated)
+        return _tested_groups(query, query.having, orders, dated)
     if not any(isinstance(expression, Aggregate | Share) for expression in shown):
         return "groups without a figure"
     if any(isinstance(expression, Share) for expression in shown):
@@ -196,19 +196,27 @@ def _first_groups(query: Query, orders: Sequence[Expression], dated: bool, profi
         return "the first groups, with a figure under a condition"
     argument = figure.argument if figure.function != "count" else None  # of nothing a count is 0
     columns = [node for node in walk(argument) if isinstance(node, Column)]
+    if not descending and figure.function in ("count", "sum") and (query.joins or _narrowed(query)):
+        return "the last groups, of which those without a row are none"
     if not descending and any(may_lack(column, query, profile) for column in columns):
         return "the last groups by a figure that may be unknown"
     return Frame("superlative_group", "total_order")
 
 
-def _tested_groups(
-    test: Predicate, shown: Sequence[Expression], orders: Sequence[Expression], dated: bool
-) -> Frame | str:
+def _narrowed(query: Query) -> bool:
+    """Whether rows are left out that a group would have, but for those that are in no group."""
+    return any(not (isinstance(part, IsNull) and part.argument in query.group_by) for part in conjuncts(query.where))
+
+
+def _tested_groups(query: Query, test: Predicate, orders: Sequence[Expression], dated: bool) -> Frame | str:
     """The groups that pass HAVING."""
     if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
         return "a HAVING other than a figure against a number"
+    shown = [output.expression for output in query.select]
     if any(map(_conditional, (test.left, *shown, *orders))):
         return "a HAVING with a figure under a condition"
+    if orders and query.where is not None:
+        return "a HAVING over some rows in an order, which might be that of all of them"
     if dated or len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "a HAVING over dates, or in an order that is not that of the groups"
     return Frame("having", "total_order" if orders else "none")

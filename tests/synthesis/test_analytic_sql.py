@@ -59,7 +59,7 @@ def questions(intent: Intent, atlas: Atlas) -> list[str]:
         ("SELECT city, COUNT_IF(birth_year > 1990) FROM customers GROUP BY city", ["1990", "0 where"]),
         ("SELECT COUNT_IF(birth_year > 1990), city FROM customers GROUP BY city", ["1990", "0 where"]),
         ("SELECT city, COUNT(*) AS n, COUNT(CASE WHEN birth_year > 1990 THEN 1 END) FROM customers"
-         " GROUP BY city ORDER BY n DESC, city", ["1990", "number of all customers", "0 where"]),
+         " GROUP BY city ORDER BY n DESC, city", ["1990", "number of customers", "0 where"]),
         ("SELECT status, SUM(CASE WHEN total > 700 THEN total ELSE 0 END) FROM \"order\" WHERE total > 50"
          " GROUP BY status", ["700", "50", "0 where"]),
         ("SELECT c.name, COUNT(CASE WHEN o.status = 'open' THEN 1 END) FROM \"order\" o"
@@ -158,6 +158,11 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
         ("SELECT city, COUNT_IF(birth_year > 1990) AS n FROM customers GROUP BY city ORDER BY n DESC LIMIT 1",
          "not_said"),
         ("SELECT city FROM customers GROUP BY city HAVING COUNT(CASE WHEN birth_year > 1990 THEN 1 END) > 3",
+         "not_said"),
+        ("SELECT c.name FROM \"order\" o JOIN customers c USING (customer_id) GROUP BY c.customer_id, c.name"
+         " ORDER BY COUNT(*) LIMIT 1", "not_said"),
+        ("SELECT city FROM customers WHERE birth_year > 1990 GROUP BY city ORDER BY COUNT(*) LIMIT 1", "not_said"),
+        ("SELECT city FROM customers WHERE birth_year > 1990 GROUP BY city HAVING COUNT(*) > 1 ORDER BY COUNT(*)",
          "not_said"),
         ("SELECT DAYNAME(ordered) AS d, COUNT(*) FROM \"order\" GROUP BY d ORDER BY d", "not_said"),
         ("SELECT ROUND(total, 2) FROM \"order\"", "expression"),

@@ -62,11 +62,12 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
             of = "" if words_[0][1] else "of the "
             return f"the {scene.voice.listed([w for w, _ in words_])} {of}{quantity(scene, argument, base)} of {many}"
         if any(map(under_condition, aggregates)):
-            # Worded alike, so that their difference stands out.
+            # Worded alike, so that their difference stands out. For each group "all orders" may be those of any.
+            every = many if scene.query.group_by else f"all {many}"
             likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
             return scene.voice.listed(
                 [
-                    f"the {figure(s, a, many if under_condition(a) else f'all {many}')}"
+                    f"the {figure(s, a, many if under_condition(a) else every)}"
                     for s, a in zip(likes, aggregates, strict=True)
                 ]
             )
