@@ -138,8 +138,8 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
         return Frame("share", "total_order" if orders else "none") if alone else "a percentage beside other figures"
     if any(map(_lacks_figure, shown)):
         return "a figure that a group may not have"
-    if any(map(_conditional, shown)) and _refers(query, profile):
-        return "a figure under a condition by a key: what no row refers to would be taken to count"
+    if any(map(_conditional, shown)) and (_refers(query, profile) or _narrowed(query)):
+        return "a figure under a condition, of which groups without any row would be taken to have 0"
     if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "groups in an order that is not theirs"
     if any(_conditional(key) and key not in shown for key in orders):
