@@ -14,7 +14,7 @@ from agro_data.intent.prior import Prior
 from agro_data.intent.tree import Intent
 from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.synthesis.literals import redrawn
-from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.reading import Unread, read_intent
 from agro_data.synthesis.rewrites import rewritten
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.variations import vary
@@ -30,13 +30,14 @@ MOST = 12  # variations of one kind that are chosen from
 class Idea:
     """A query to ask: its intent, or SQL that no intent says; and what made it, `log:structure` or `llm:simple`.
 
-    `fault` says why nothing came of it, where a rewriting failed on the SQL.
+    `fault` says why nothing came of it, where a rewriting failed on the SQL; `unread` why no intent says it.
     """
 
     query: Intent | str
     generator: str
     seed: int
     fault: str = ""
+    unread: str = ""
 
 
 def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -> Iterator[Idea]:
@@ -94,6 +95,9 @@ def _idea(one: Seed, kind: Kind, atlas: Atlas, prior: Prior, seed: int) -> Idea 
     for each in kinds if kind != "values" else ():
         further = _varied(query, each, atlas, prior, rng) if query is not None else None
         query = further if each == kind else further or query
+    if isinstance(query, str):
+        again = read_intent(query, atlas, seed)
+        return Idea(query, f"log:{kind}", seed % 2**48, unread=again.detail if isinstance(again, Unread) else "")
     return Idea(query, f"log:{kind}", seed % 2**48) if query is not None else None
 
 

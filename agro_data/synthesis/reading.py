@@ -166,7 +166,7 @@ class _Reader(ExpressionReader):
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
                 raise Beyond("clause", "a limit is a whole number above 0")
             query = replace(query, limit=int(most.this))
-        return _of_one_condition(query)
+        return _by_month(_of_one_condition(query))
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
         own: dict[int, Source] = {}
@@ -323,3 +323,22 @@ def _of_one_condition(query: Query) -> Query:
     shared = figures[0].where
     select = tuple(Output(replace(figure, where=None)) for figure in figures)
     return replace(query, select=select, where=all_of([*conjuncts(query.where), *conjuncts(shared)]))
+
+
+def _by_month(query: Query) -> Query:
+    """Groups by the year and the month of a date as groups by the one month that both name: 2024 and 5 as 2024-05."""
+    shown = [output.expression for output in query.select]
+    for year in query.group_by:
+        if not (isinstance(year, DatePart) and year.part == "year"):
+            continue
+        month, whole = replace(year, part="month"), replace(year, part="year_month")
+        if not {year, month} <= set(shown) or month not in query.group_by:
+            continue
+        order = query.order_by
+        for descending in (False, True):
+            if order[:2] == (OrderKey(year, descending), OrderKey(month, descending)):
+                order = (OrderKey(whole, descending), *order[2:])
+        kept = tuple(Output(whole if one == year else one) for one in shown if one != month)
+        keys = tuple(whole if key == year else key for key in query.group_by if key != month)
+        return replace(query, select=kept, group_by=keys, order_by=order)
+    return query

@@ -274,3 +274,33 @@ def test_sqlite_divides_whole_numbers() -> None:
     share = "* SUM(CASE WHEN status = 'open' THEN 1 ELSE 0 END) / COUNT(*) FROM \"order\""
     assert isinstance(read_intent(f"SELECT 100 {share}", atlas), Unread)
     assert isinstance(read_intent(f"SELECT 100.0 {share}", atlas), Intent)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        'YEAR(ordered) AS y, MONTH(ordered) AS m, COUNT(*), SUM(total) FROM "order" GROUP BY 1, 2',
+        'YEAR(ordered) AS y, MONTH(ordered) AS m, COUNT(*), SUM(total) FROM "order" GROUP BY m, y ORDER BY y, m',
+    ],
+)
+def test_a_year_and_its_month_are_one_month(asked: str, atlas: Atlas, connection: duckdb.DuckDBPyConnection) -> None:
+    intent = read(f"SELECT {asked}", atlas)
+    written = connection.execute(f"SELECT {asked}").fetchall()
+    rows = connection.execute(render_sql(intent, atlas.profile)).fetchall()
+    in_order = "ORDER" in asked
+    months = [(f"{year}-{month:02}", count, pytest.approx(total)) for year, month, count, total in written]
+    assert (rows if in_order else sorted(rows)) == (months if in_order else sorted(months, key=lambda row: row[0]))
+    for question in questions(intent, atlas):
+        assert "month (YYYY-MM)" in question
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        'MONTH(ordered) AS m, COUNT(*) FROM "order" GROUP BY YEAR(ordered), 1',
+        'YEAR(ordered) AS y, MONTH(ordered) AS m, COUNT(*) FROM "order" GROUP BY 1, 2 ORDER BY m, y',
+        'YEAR(ordered) AS y, MONTH(ordered) AS m, status, COUNT(*) FROM "order" GROUP BY 1, 2, 3',
+    ],
+)
+def test_a_month_without_its_year_is_another(asked: str, atlas: Atlas) -> None:
+    assert isinstance(read_intent(f"SELECT {asked}", atlas), Unread)

@@ -60,4 +60,5 @@ def test_no_value_of_the_log_is_written(built: agro_data.Build) -> None:
 def test_what_the_grammar_cannot_ask_is_listed(built: agro_data.Build) -> None:
     rejected = built.version.rejected().filter(pl.col("reason") == "no_question").collect()
     assert rejected.height > 0
-    assert rejected["sql"].str.contains("WITH").any()
+    asked = rejected.filter(pl.col("sql").str.contains("WITH"))
+    assert asked["detail"].str.contains("(the tree has no WITH)", literal=True).any()

@@ -138,7 +138,8 @@ def stored(
             refused.setdefault(refusal["candidate_id"], refusal)
             continue
         if not row["intent"] and not asked:
-            said = "the grammar has no question for it, and no model is named that could write one (writer)"
+            why = f" ({idea.unread})" if idea.unread else ""
+            said = f"the grammar has no question for it{why}, and no model is named that could write one (writer)"
             refusal = _refusal(idea, profile, "no_question", said)
             refused.setdefault(row["skeleton"], refusal)
             continue
