@@ -188,7 +188,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
     """
     from agro_data.profiling.cache import cached_profile  # noqa: PLC0415
     from agro_data.profiling.semantics import draft_semantics  # noqa: PLC0415
-    from agro_data.profiling.sources import meant_columns  # noqa: PLC0415
+    from agro_data.profiling.sources import stated_hiding  # noqa: PLC0415
 
     catalog = usable_databases(path)
     cache = cache_folder(RunConfig()) / "profiles"
@@ -202,7 +202,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
             problems.append(f"{database.path}: cannot be profiled ({type(error).__name__}: {error})")
             continue
         if draft:
-            put(draft_semantics(profile, meant_columns(database, profile)))
+            put(draft_semantics(profile, stated_hiding(database)))
             continue
         tables = [table for table in profile.tables if not table.is_view]
         listing.append(

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -318,16 +318,17 @@ def _close(name: str, known: Iterable[str]) -> str:
 
 Guard = tuple[str, str]  # what the draft states of a column, and why
 _HIDDEN = ", hidden: true"
+_NOTHING: Mapping[tuple[str, str], bool] = {}
 
 
-def draft_semantics(profile: DatabaseProfile, meant: Collection[tuple[str, str]] = ()) -> str:
+def draft_semantics(profile: DatabaseProfile, hiding: Mapping[tuple[str, str], bool] = _NOTHING) -> str:
     """A first `semantics.yml` for this database, commented, to be read and corrected by a person.
 
     It loads as it stands and changes nothing but what it states: names as they would be said, codes whose meaning is
-    to be filled in, inferred joins to confirm, and private columns hidden. `meant` are the columns (table and name)
-    that a person wants asked for, whatever they hold.
+    to be filled in, inferred joins to confirm, and private columns hidden. `hiding` is what a person says already of
+    columns (table and name) and tables (""): whether they are hidden. That stays so.
     """
-    guards = _draft_guards(profile, meant)
+    guards = _draft_guards(profile, hiding)
     lines = [
         f"# What the schema of {_one_line(profile.db_id)} cannot say. Correct what is wrong, uncomment what is useful,",
         "# delete the rest. Names are as questions would say them now.",
@@ -337,6 +338,10 @@ def draft_semantics(profile: DatabaseProfile, meant: Collection[tuple[str, str]]
     asked = asked_about(profile)
     for table in asked.tables:
         lines += _draft_table(table, guards)
+        lines += [f"      {_quote(name)}: {{hidden: true}}" for name in _hidden_columns(table.name, hiding)]
+    for name in dict.fromkeys(table for table, _ in hiding if table not in profile.by_name):
+        columns = ", ".join(f"{_quote(column)}: {{hidden: true}}" for column in _hidden_columns(name, hiding))
+        lines.append(f"  {_quote(name)}: {{{'hidden: true' if (name, '') in hiding else f'columns: {{{columns}}}'}}}")
     if aside := [_quote(table.name) for table in profile.tables if table.name not in asked.by_name]:
         lines.append(
             f"  # Views and a framework's own tables are asked about where they stand here: {', '.join(aside)}"
@@ -356,7 +361,11 @@ def draft_semantics(profile: DatabaseProfile, meant: Collection[tuple[str, str]]
     return "\n".join(lines) + "\n"
 
 
-def _draft_guards(profile: DatabaseProfile, meant: Collection[tuple[str, str]]) -> dict[tuple[str, str], Guard]:
+def _hidden_columns(table: str, hiding: Mapping[tuple[str, str], bool]) -> list[str]:
+    return [name for (of, name), hidden in hiding.items() if of == table and name and hidden]
+
+
+def _draft_guards(profile: DatabaseProfile, hiding: Mapping[tuple[str, str], bool]) -> dict[tuple[str, str], Guard]:
     """What is stated of columns that are private or let somebody in, and a remark that says why.
 
     What is shown by mistake cannot be taken back, and what is hidden by mistake costs a word: private columns are
@@ -376,6 +385,7 @@ def _draft_guards(profile: DatabaseProfile, meant: Collection[tuple[str, str]]) 
             guards[name] = ("", f"{holds}, and a key: hidden: true hides them, and the joins by them")
         else:
             guards[name] = (_HIDDEN, f"{holds}: hidden: false if questions may ask for them")
+    meant = [place for place, hidden in hiding.items() if not hidden]
     return guards | dict.fromkeys(meant, (", hidden: false", "meant to be asked for"))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from agro_data.databases.connections import open_database
 from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.databases.types import Database
 from agro_data.profiling.imports import Schema, from_bird, from_dbt, from_spider
 from agro_data.profiling.knowledge import Semantics, merge, without_values
-from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.semantics import read_semantics_file
 
 
@@ -31,11 +31,16 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
     return known if values else without_values(known, database.dialect)
 
 
-def meant_columns(database: Database, profile: DatabaseProfile) -> frozenset[tuple[str, str]]:
-    """The columns (table and name) that a person wants asked for, whatever they hold: `hidden: false`."""
-    schema = {table.name: [column.name for column in table.columns] for table in profile.tables}
+def stated_hiding(database: Database) -> dict[tuple[str, str], bool]:
+    """Which tables (with "" for a column) and columns the files beside `database` hide, and which columns they say are
+    not hidden, whatever they hold. Raises `DatabaseError` when it cannot be opened.
+    """
+    with open_database(database) as connection:
+        schema = {table.name: [column.name for column in table.columns] for table in connection.objects()}
     known = read_semantics(database, schema, values=False)
-    return frozenset((t, c) for t, names in schema.items() for c in names if known.column(t, c).hidden is False)
+    tables = {(table, ""): True for table in schema if known.table(table).hidden}
+    columns = {(table, name): known.column(table, name).hidden for table, names in schema.items() for name in names}
+    return tables | {place: hidden for place, hidden in columns.items() if hidden is not None}
 
 
 def side_bytes(database: Database) -> list[tuple[str, bytes]]:

@@ -16,7 +16,7 @@ from agro_data.profiling.cache import decode
 from agro_data.profiling.private import private_columns
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.sources import meant_columns
+from agro_data.profiling.sources import stated_hiding
 from agro_data.publish.read import Version
 
 
@@ -59,10 +59,10 @@ def published_private(
         profile = _profile(profiles.get(db_id, ""), sources.get(db_id))
         if profile is None:
             continue
-        meant = meant_columns(sources[db_id], profile) if db_id in sources else frozenset()
+        said = stated_hiding(sources[db_id]) if db_id in sources else {}
         for (table, name), holds in private_columns(profile).items():
             rows, copies = asked[db_id, f"{table}.{name}"], instances.get(db_id, 0)
-            if (rows or copies) and (table, name) not in meant:
+            if (rows or copies) and said.get((table, name), True):
                 found.append(PrivateColumn(db_id, f"{table}.{name}", holds, rows, copies))
     return found
 

@@ -15,7 +15,7 @@ from agro_data.databases.types import Database
 from agro_data.profiling.private import private_columns
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.semantics import draft_semantics
-from agro_data.profiling.sources import meant_columns
+from agro_data.profiling.sources import stated_hiding
 
 PEOPLE = [
     "CREATE TABLE patient (id INTEGER PRIMARY KEY, name TEXT, email TEXT, mobile_no TEXT, home_address TEXT,"
@@ -112,14 +112,20 @@ def test_a_draft_hides_what_is_private_and_keeps_the_keys(tmp_path: Path) -> Non
     assert after.foreign_keys
 
 
-def test_what_a_person_means_to_be_asked_for_stays_so_in_a_draft(tmp_path: Path) -> None:
+def test_what_a_person_says_stays_so_in_a_draft(tmp_path: Path) -> None:
     app = database(tmp_path, PEOPLE)
     side = tmp_path / "app.semantics.yml"
-    side.write_text("tables: {patient: {columns: {email: {hidden: false}, name: {description: hidden}}}}")
+    side.write_text(
+        "tables: {patient: {columns: {email: {hidden: false}, name: {hidden: true}}}, staff: {hidden: true},"
+        " bill: {columns: {id: {hidden: true}, visit_id: {hidden: true}, billing_address: {hidden: true}}}}"
+    )
     app = replace(app, semantics=side)
-    profile = profile_database(app)
-    meant = meant_columns(app, profile)
-    assert meant == {("patient", "email")}
-    columns = yaml.safe_load(draft_semantics(profile, meant))["tables"]["patient"]["columns"]
+    before = profile_database(app)
+    draft = draft_semantics(before, stated_hiding(app))
+    columns = yaml.safe_load(draft)["tables"]["patient"]["columns"]
     assert columns["email"]["hidden"] is False
     assert columns["ssn"]["hidden"] is True
+    side.write_text(draft)
+    after = profile_database(app)
+    assert list(after.by_name) == ["patient", "visit"]
+    assert "name" not in after.table("patient").by_name
