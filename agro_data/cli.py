@@ -7,6 +7,7 @@ What only building and profiling need is loaded by the verbs that do: it takes l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -310,7 +311,17 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
     else:
         for row in rows:
             show_row(row, f"{row['db_id']}, {row['hardness']}, {count_of_rows(row)}")
-    end(replace(result, problems=tuple(dict.fromkeys((*left_out, *result.problems)))), small)
+    problems = (*left_out, *(_without_trace(problem, place.resolve()) for problem in result.problems))
+    end(replace(result, problems=tuple(dict.fromkeys(problems))), small)
+
+
+def _without_trace(problem: str, place: Path) -> str:
+    """What a preview says of a failure whose trace went with its folder, `place`."""
+    from agro_data.stages.running import SHOWS  # noqa: PLC0415
+
+    return re.sub(
+        rf"{re.escape(str(place))}.* (?={SHOWS})", "`agro build` without --preview ", problem, flags=re.DOTALL
+    )
 
 
 def _few(config: BuildConfig, most: int = 4) -> tuple[tuple[str, ...], list[str]]:

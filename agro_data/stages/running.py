@@ -17,6 +17,7 @@ from agro_data.stages.context import Context
 from agro_data.stages.task import Task
 from agro_data.work import Work
 
+SHOWS = "shows how it came to that"  # what a failure says of that file
 FAILURES = "failures"  # below the work folder: a traceback for each shard that raised, by stage
 
 
@@ -77,7 +78,7 @@ def _noted(stage: str, outcome: parallel.Outcome[Task, int]) -> parallel.Outcome
     with suppress(OSError):  # what went wrong is said even where no file can be written
         if outcome.trace:
             write_text(path, outcome.trace)
-            return replace(outcome, error=f"{outcome.error}; {path} shows how it came to that")
+            return replace(outcome, error=f"{outcome.error}; {path} {SHOWS}")
         path.unlink(missing_ok=True)
     return outcome
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from making import build_corpus, hashes, make_school
 
 import agro_data
+from agro_data.cli import build_command
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
@@ -156,6 +158,17 @@ def test_a_shard_that_failed_leaves_its_traceback_until_it_is_made(
     assert "in _sift" in trace.read_text()
     assert built(schools, tmp_path).problems == ()
     assert not trace.exists()
+
+
+def test_a_preview_names_no_trace_that_goes_with_it(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saying, "sift", raising(errno.EACCES))
+    done = CliRunner().invoke(build_command, ["--databases", str(schools), "--preview", "2"])
+    assert done.exit_code == 1
+    assert "second, shard second: PermissionError: " in done.output
+    assert "; `agro build` without --preview shows how it came to that" in done.output
+    assert "failures/distinct" not in done.output
 
 
 def test_a_stand_in_that_the_machine_failed_to_make_is_not_left_out(
