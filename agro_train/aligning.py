@@ -109,7 +109,8 @@ def _referees(
 ) -> Referees:
     """The checkers: the solvers, and the judge's model for everything else that a model does. `open_` closes them.
 
-    A model that has two names is asked once: its answers would be the same twice, and seem to confirm each other.
+    A model that has two names, or stands in two folders, is asked once: its answers would be the same twice, and seem
+    to confirm each other.
     """
     from agro_data.alignment.cycles import Rule  # noqa: PLC0415
     from agro_data.alignment.judge import Referee  # noqa: PLC0415
@@ -121,7 +122,7 @@ def _referees(
     from agro_data.stages.aligned import Referees  # noqa: PLC0415
     from agro_train.agents.choosing import told_apart  # noqa: PLC0415
 
-    called = told_apart(config.solvers, Path(config.models), cache)
+    called = _of_other_weights(told_apart(config.solvers, Path(config.models), cache))
     if len(called) < len(config.solvers):
         few = f"{len(config.solvers)} solvers are named, of which {len(called)} differ"
         note(f"{few}: {', '.join(called)}; each of these is asked once")
@@ -134,6 +135,21 @@ def _referees(
     facts = {"judge": dict(client.backend.identity), "prompt": JUDGE.version, "seed": config.seed}
     regenerate = Regenerator(sandbox, model_prefers(client), client)
     return Referees(asked, rule, regenerate, Referee(client, sandbox), facts, client.spent)
+
+
+def _of_other_weights(called: dict[str, Found]) -> dict[str, Found]:
+    """The first of each of the models that are copies of one."""
+    from agro_train.agents.endpoint import Server  # noqa: PLC0415
+    from agro_train.language_model.loading import hash_as_read  # noqa: PLC0415
+    from agro_train.runs.store import ModelRun  # noqa: PLC0415
+
+    first: dict[str, str] = {}
+    for own, found in called.items():
+        if isinstance(found, Server):  # whose weights nobody sees
+            first[own] = own
+        else:
+            first.setdefault(hash_as_read(found.model if isinstance(found, ModelRun) else found.path), own)
+    return {own: called[own] for own in first.values()}
 
 
 def _solver(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytes
     assert not isinstance(draft, ModelRun)
     make_tiny_model(draft.model)
     run = draft.finish({})
+    copy = shutil.copytree(run.model, tmp_path / "copy")
     opened: list[Found] = []
     solvers: list[str] = []
 
@@ -45,7 +47,7 @@ def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytes
     config = AlignConfig(
         corpus=str(version.path),
         databases=str(tmp_path / "databases"),
-        solvers=("small", run.name, str(run.model)),
+        solvers=("small", run.name, str(run.model), str(copy)),
         samples=2,
         need=3,
         cycles=1,
@@ -56,7 +58,7 @@ def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytes
     )
     with pytest.raises(SettingsError, match="need is 3, but only 2 answers"):
         align(config, note=told.append)
-    assert told == [f"3 solvers are named, of which 1 differ: {run.name}; each of these is asked once"]
+    assert told == [f"4 solvers are named, of which 1 differ: {run.name}; each of these is asked once"]
     assert opened == []
     align(replace(config, need=2))
     assert (opened, solvers) == ([run], [run.name])
