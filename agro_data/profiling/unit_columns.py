@@ -44,9 +44,12 @@ _TOTAL = frozenset(["total", "totals", "both sexes", "all ages", "all persons", 
 
 
 def total_among(column: ColumnProfile) -> str:
-    """The value by which rows are the totals of others, as tables of statistics have them; "" where there is none."""
+    """The value by which rows are the totals of others, as tables of statistics have them; "" where there is none.
+
+    A name that one row has may be that of a company.
+    """
     values = [value for value, _ in column.common if isinstance(value, str)]
-    kinds = column.role in ("category", "text") and 2 < column.distinct == len(values)
+    kinds = column.role in ("category", "text") and 2 < column.distinct == len(values) and not column.unique
     return next((value for value in values if value.strip().lower() in _TOTAL), "") if kinds else ""
 
 

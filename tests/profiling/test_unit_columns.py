@@ -60,6 +60,8 @@ def _texts(name: str, values: tuple[Cell, ...], role: Role = "category") -> Colu
         ([_measure("salary"), _texts("unit", ("Finance", "Sales"))], {}),
         ([_measure("fare"), _texts("airport", ("MAD", "ZRH"))], {}),
         ([_measure("value"), _texts("unit_code", ("degC", "%RH", "hPa"))], {"value": "unit_code"}),
+        ([_texts("sex", ("Female", "Male", "Total")), _measure("births")], {"births": "sex"}),
+        ([replace(_texts("name", ("Shell", "BP", "Total")), unique=True), _measure("sales")], {}),
     ],
 )
 def test_units_are_those_of_the_quantities_that_they_stand_with(
