@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from time import monotonic
@@ -135,7 +135,8 @@ class SqliteConnection:
                     faults.append(f"{text_of(kind)} {name!r}: cannot be read, left out: {error}")
         self.faults += faults
         self.problems += faults
-        return [replace(table, foreign_keys=self._foreign_keys(table, tables)) for table in tables]
+        by_name = {folded(table.name): table for table in tables}
+        return [replace(table, foreign_keys=self._foreign_keys(table, by_name)) for table in tables]
 
     def _table(self, name: str, is_view: bool) -> TableInfo:
         at = literal(name)
@@ -183,8 +184,7 @@ class SqliteConnection:
             keys.append(UniqueKey(tuple(map(str, listed))) if plain else unique_key(text_of(made), "sqlite", columns))
         return [key for key in keys if key is not None]
 
-    def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
-        by_name = {folded(other.name): other for other in tables}
+    def _foreign_keys(self, table: TableInfo, by_name: Mapping[str, TableInfo]) -> tuple[ForeignKeyInfo, ...]:
         listed = self.execute(
             f"""SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({literal(table.name)})
                 ORDER BY id DESC, seq"""

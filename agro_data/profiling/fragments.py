@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import lru_cache
 
 from agro_data.profiling.words import is_word, lexicon
 
 _PERSON = {"f": "first", "l": "last", "m": "middle"}
+_BEGUN = 4  # letters that say which noun is begun
 _CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title|location)")
 
 
-def in_context(word: str, following: str, table: list[str], others: list[list[str]], *, is_key: bool) -> list[str]:
-    """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table."""
+@lru_cache(maxsize=256)
+def _begun(nouns: frozenset[str]) -> dict[str, str]:
+    """By each beginning, of four letters or more, that only one of `nouns` has: that noun."""
+    begins = [(noun[:end], noun) for noun in nouns for end in range(_BEGUN, len(noun) + 1)]
+    having = Counter(beginning for beginning, _ in begins)
+    return {beginning: noun for beginning, noun in begins if having[beginning] == 1}
+
+
+def in_context(
+    word: str, following: str, table: list[str], others: list[list[str]], nouns: frozenset[str], *, is_key: bool
+) -> list[str]:
+    """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table;
+    `nouns` are the words of all of them."""
     known = lexicon()
     if word in known.expansions and following == "id" and len(word) >= 3:
         return _noun_of(word, table, others) or [word]
@@ -28,11 +42,8 @@ def in_context(word: str, following: str, table: list[str], others: list[list[st
     fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
     if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
         return _noun_of(word, table, others) or [word]
-    if len(word) >= 4 and not is_word(word):  # "franch" of a franchise, beside other things or none
-        for nouns in (table, [noun for words in others for noun in words]):
-            begun = {noun for noun in nouns if noun.startswith(word)}
-            if len(begun) == 1:
-                return list(begun)
+    if len(word) >= _BEGUN and not is_word(word):  # "franch" of a franchise, beside other things or none
+        return [_begun(frozenset(table)).get(word) or _begun(nouns).get(word, word)]
     return [word]
 
 

@@ -78,13 +78,13 @@ class Containment:
 
 def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[Proposal]:
     """References that names suggest, best first; `taken` holds (table, column) pairs that already refer."""
+    keys = [(parent, key) for parent in tables for key in parent.unique]
     proposals = [
         Proposal(child.name, column, parent.name, key, score)
         for child in tables
         for column, words in child.columns.items()
         if (child.name, column) not in taken
-        for parent in tables
-        for key in parent.unique
+        for parent, key in keys
         if not (parent is child and key == column) and (score := name_score(child, column, words, parent, key)) > 0
     ]
     return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
@@ -106,9 +106,9 @@ def propose_by_values(tables: list[KeyTable], taken: frozenset[tuple[str, str]])
         for parent in tables
         if parent.keyless
         for place, (key, words) in enumerate(parent.columns.items())
+        if (more := 2 - (place == 0) - (words[-1] in _KEYED)) <= (key in parent.texts)  # else no child is looked at
         for child, column in children.get(tuple(words), ())
-        if child is not parent
-        and (place == 0) + (words[-1] in _KEYED) + (key in parent.texts and column in child.texts) >= 2
+        if child is not parent and (more <= 0 or column in child.texts)
     ]
 
 

@@ -74,6 +74,7 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
     usual = name_database(tables, {**hints, **plain}) if stated else {}
     nouns = _distinct_nouns(_compounds({name: _table_words(name, hints.get(name, Hints())) for name in tables}))
     every = {name: stem(words) for name, words in nouns.items()}
+    known = frozenset(word for words in every.values() for word in words)  # a "stat" of "stats" is no status
     # "clm_no" of a payment is the number of a claim, if somebody said that "clm" are claims.
     written = {name.lower(): every[name] for name, hint in hints.items() if hint.noun and name in every}
     result: dict[str, Names] = {}
@@ -82,7 +83,7 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
         single, plural = noun_forms(nouns[name])
         others = [words for other, words in every.items() if other != name]
         around = frozenset(word for column in columns for word in split_identifier(column))
-        full = {column: _column_words(column, hint, every[name], others, around, written) for column in columns}
+        full = {column: _column_words(column, hint, every[name], others, known, around, written) for column in columns}
         phrases = _phrases(full, every[name], plural, others, hint.key)
         aloud = all(column.isupper() for column in columns)
         phrases = {
@@ -214,21 +215,21 @@ def _column_words(
     hint: Hints,
     table: list[str],
     others: list[list[str]],
+    nouns: frozenset[str],
     around: frozenset[str],
     written: Mapping[str, list[str]],
 ) -> list[str]:
     given = _plausible(hint.column_words.get(column, ""), column)
     title = title_of(column) if split_identifier(given) in ([], split_identifier(column)) else None
     words = flag_last(title.words if title else _better_split(given, column))
-    own = in_context(column.lower(), "", table, others, is_key=column == hint.key)
+    own = in_context(column.lower(), "", table, others, nouns, is_key=column == hint.key)
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
     words = [meant for word in words for meant in written.get(word, meant_beside(word, around))]
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
-        resolved.extend(in_context(word, following, table, others, is_key=column == hint.key))
-    nouns = frozenset(word for noun in (table, *others) for word in noun)  # a "stat" of "stats" is no status
+        resolved.extend(in_context(word, following, table, others, nouns, is_key=column == hint.key))
     expanded = expand(resolved, nouns) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]

@@ -98,7 +98,7 @@ def of_run(run: ModelRun) -> dict[str, Any]:
         "from": facts.get("parent") or run.base_model,
         "steps": facts["steps"],
         "seconds": facts["seconds"],
-        "share of tensors changed": run.moved["share"],
+        "share of tensors changed": _short(run.moved["share"]),
         "largest change": _short(run.moved["largest"]),
         **{title: _short(value) for title, value in figures(facts.get("summary") or {}).items()},
         "plot: training": image("training", curves(run)),

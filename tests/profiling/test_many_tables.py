@@ -1,0 +1,72 @@
+"""What schemas of many tables cost: as much again for as many tables again, not the square."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from agro_data.databases.catalog import usable_databases
+from agro_data.databases.connections import open_database
+from agro_data.profiling.keys import KeyTable, propose_by_values
+from agro_data.profiling.naming import name_database
+
+COLUMNS = ["opened_by", "srvc_remark", *(f"long_remark_{number}" for number in range(6))]
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """Lines of Python that run in `work`: the same on every machine."""
+    run = 0
+
+    def seen(frame: FrameType, event: str, given: Any) -> Any:
+        nonlocal run
+        run += event == "line"
+        return seen
+
+    before = sys.gettrace()
+    sys.settrace(seen)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return run
+
+
+def named(count: int) -> object:
+    return name_database({f"ledger_{number}": COLUMNS for number in range(count)}, {})
+
+
+def keyed(count: int) -> object:
+    """Tables that declare no key, whose columns have the same names and look like none."""
+    columns = {column: column.split("_") for column in COLUMNS}
+    tables = [KeyTable(f"t{number}", [f"t{number}"], columns, (), (), keyless=True) for number in range(count)]
+    proposed = propose_by_values(tables, frozenset())
+    assert proposed == []
+    return proposed
+
+
+@pytest.mark.parametrize("work", [named, keyed])
+def test_twice_the_tables_take_twice_the_steps(work: Callable[[int], object]) -> None:
+    work(2)  # what is made once
+    few, many = (lines_run(lambda count=count: work(count)) for count in (40, 80))  # type: ignore[misc]
+    assert many < 2.2 * few
+
+
+def test_twice_the_tables_are_listed_in_twice_the_steps(tmp_path: Path) -> None:
+    def listing(count: int) -> int:
+        path = tmp_path / f"of_{count}.sqlite"
+        with closing(sqlite3.connect(path)) as made:
+            for number in range(count):
+                made.execute(f"CREATE TABLE t{number} AS SELECT 1 AS a")
+            made.commit()
+        [database] = usable_databases(path).databases
+        with open_database(database) as connection:
+            return lines_run(connection.objects)
+
+    assert listing(80) < 2.2 * listing(40)
