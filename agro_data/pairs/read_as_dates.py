@@ -16,12 +16,12 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place, column_of
+from agro_data.pairs.places import column_of
 from agro_data.pairs.readings import ways_to_read
 from agro_data.pairs.sizes import LOOKED_AT
 from agro_data.pairs.written_dates import Dates
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.resolution import Place, Resolution
 from agro_data.verify.execution import execute
 
 _NAMED = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}  # which argument is read

@@ -19,14 +19,13 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.places import Place
 from agro_data.pairs.row_keys import RowKey, nouns_of, row_keys
 from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.resolution import Place, Resolution, Scope
 from agro_data.sql.said import plain
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute

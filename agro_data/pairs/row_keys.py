@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.pairs.places import Place
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.resolution import Place, Scope, Source
 from agro_data.sql.said import plain
 
 
