@@ -126,15 +126,10 @@ def likely_engines(path: Path, dialect: Dialect, written_in: str = "") -> Likely
     of them. Raises `OSError` when it cannot be read.
     """
     statements = Counter[str]()
-    own = _Reader(dialect, written_in)
-    for text, times in texts_in(path):
-        for piece in PIECE.findall(text):
-            found = list(own.pieces(piece))
-            whole = all(one is None for _, one in found)  # a statement may have many lines
-            for part in [piece] if whole else [line for line, _ in found]:
-                start = START.search(part)
-                if start and (part[start.start() :] in statements or len(statements) < TRIED):
-                    statements[part[start.start() :]] += times
+    for one, times in _statements(path, _Reader(dialect, written_in)):
+        statements[one] += times
+        if len(statements) == TRIED:
+            break
     as_read = written_in or dialect
     known = {
         name: sum(times for one, times in statements.items() if is_known(one, name))
@@ -144,6 +139,18 @@ def likely_engines(path: Path, dialect: Dialect, written_in: str = "") -> Likely
     if known[as_read] == most:
         return None
     return Likely(tuple(name for name in LIKELY if known[name] == most), most, known[as_read])
+
+
+def _statements(path: Path, reader: _Reader) -> Iterator[tuple[str, int]]:
+    """What may be queries in a log, and how often each was asked; where none is read of a piece, the whole of it."""
+    for text, times in texts_in(path):
+        for piece in PIECE.findall(text):
+            found = list(reader.pieces(piece))
+            whole = all(one is None for _, one in found)  # a statement may have many lines
+            for part in [piece] if whole else [line for line, _ in found]:
+                start = START.search(part)
+                if start is not None:
+                    yield part[start.start() :], times
 
 
 class _Reader:
