@@ -130,7 +130,7 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
         return _first_groups(query, orders, dated, profile)
     shown = [output.expression for output in query.select]
     if query.having is not None:
-        return _tested_groups(query, query.having, orders, dated)
+        return _tested_groups(query, query.having, orders, dated, profile)
     if not any(isinstance(expression, Aggregate | Share) for expression in shown):
         return "groups without a figure"
     if any(isinstance(expression, Share) for expression in shown):
@@ -208,15 +208,20 @@ def _narrowed(query: Query) -> bool:
     return any(not (isinstance(part, IsNull) and part.argument in query.group_by) for part in conjuncts(query.where))
 
 
-def _tested_groups(query: Query, test: Predicate, orders: Sequence[Expression], dated: bool) -> Frame | str:
+def _tested_groups(
+    query: Query, test: Predicate, orders: Sequence[Expression], dated: bool, profile: DatabaseProfile
+) -> Frame | str:
     """The groups that pass HAVING."""
     if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
         return "a HAVING other than a figure against a number"
     shown = [output.expression for output in query.select]
     if any(map(_conditional, (test.left, *shown, *orders))):
         return "a HAVING with a figure under a condition"
-    if orders and query.where is not None:
-        return "a HAVING over some rows in an order, which might be that of all of them"
+    if _narrowed(query) and (orders or any(isinstance(expression, Aggregate) for expression in shown)):
+        return "a HAVING over some rows with a figure beside it, which might be that of all of them"
+    below = test.operator in ("<", "<=", "!=") and test.left.function in ("count", "sum")
+    if below and (query.joins or _refers(query, profile) or _narrowed(query)):
+        return "groups below a bound, of which those without a row are none"
     if dated or len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "a HAVING over dates, or in an order that is not that of the groups"
     return Frame("having", "total_order" if orders else "none")

@@ -165,6 +165,10 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
         ("SELECT city FROM customers WHERE birth_year > 1990 GROUP BY city ORDER BY COUNT(*) LIMIT 1", "not_said"),
         ("SELECT city FROM customers WHERE birth_year > 1990 GROUP BY city HAVING COUNT(*) > 1 ORDER BY COUNT(*)",
          "not_said"),
+        ("SELECT city, COUNT(*) FROM customers WHERE birth_year > 1990 GROUP BY city HAVING COUNT(*) > 1", "not_said"),
+        ("SELECT customer_id FROM \"order\" GROUP BY customer_id HAVING COUNT(*) < 3", "not_said"),
+        ("SELECT c.name FROM \"order\" JOIN customers c USING (customer_id) GROUP BY c.customer_id, c.name"
+         " HAVING SUM(total) <= 500", "not_said"),
         ("SELECT DAYNAME(ordered) AS d, COUNT(*) FROM \"order\" GROUP BY d ORDER BY d", "not_said"),
         ("SELECT ROUND(total, 2) FROM \"order\"", "expression"),
         ("SELECT MAX(max_stock - min_stock) FROM products", "expression"),
