@@ -96,23 +96,23 @@ def _listed(
     """Values that come out several times. Two rows of a table may well be called the same: only a join repeats one."""
     items = [item.unalias().unnest() for item in select.expressions]
     keys = row_keys(scope, profile)
-    rows = {
-        table: said[0] for table in keys if (said := re.search(_ROWS % nouns_of(table, profile), question)) is not None
-    }
+    named = {table: re.search(_ROWS % nouns_of(table, profile), question) for table in keys}
+    rows = {table: match[0] for table, match in named.items() if match is not None}
     first = _FIRST.match(question) if len(items) == 1 and isinstance(items[0], exp.Column) and not rows else None
-    said = next((said for item in items if (said := _said(item, question, found, profile))), first and first[0])
+    called = (said for item in items if (said := _said(item, question, found, profile)))
+    said = next(called, first[0] if first is not None else "")
     if said:
         text = _distinct(found, select, dialect)
         mended = text if select.args.get("order") is None else ""
         says = f"The question says {said!r}, and the same row comes out several times."
         yield _Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, dialect), text)
-    for table, called in rows.items() if len(scope.sources) > 1 and not said else ():
+    for table, noun in rows.items() if len(scope.sources) > 1 and not said else ():
         key = keys[table]
         if key is not None and key.source.table == table and not any(item.is_star for item in items):
             select.append("expressions", key.node)
             every, text = sql_text(select, dialect), _distinct(found, select, dialect)
             select.expressions.pop()
-            says = f"The question says {called!r}, and rows with the same {'.'.join(key.place)} come out several times."
+            says = f"The question says {noun!r}, and rows with the same {'.'.join(key.place)} come out several times."
             yield _Offer(Finding("distinct_missing", says), every, text)
 
 

@@ -95,7 +95,7 @@ def _undone(pair: Pair, found: Resolution, joins: Sequence[_Outer], keys: Keys, 
     """A condition in WHERE or of a later JOIN that no row without a match passes, where all are asked for."""
     said = _ALL.search(pair.question)
     for one in joins if said is not None else ():
-        where, moved = one.scope.select.args.get("where"), [*_conditions(one, found)]
+        moved = [*_conditions(one, found)]
         later = [] if moved else [*_later(one, found)]
         meant = any(isinstance(test, exp.Is) for part in moved for test in part.find_all(exp.Is))
         if meant or not (moved or later) or not _is_inner(pair.sql, found, one, keys, dialect):
@@ -103,9 +103,8 @@ def _undone(pair: Pair, found: Resolution, joins: Sequence[_Outer], keys: Keys, 
         assert said is not None
         how = f"keeps rows without a match in {one.source.table}"
         if moved:
-            kept = [part for part in parts_of(where.this) if not any(part is other for other in moved)]
             says = " AND ".join(sql_text(part, dialect) for part in moved)
-            text = _moved(found, one, moved, kept, dialect)
+            text = _moved(found, one, moved, dialect)
             what, then = f"WHERE {says} drops them", "with the condition in ON"
         else:
             text = _left(found, later, dialect)
@@ -140,11 +139,10 @@ def _is_inner(sql: str, found: Resolution, one: _Outer, keys: Keys, dialect: Dia
     return "null_rejected" in (proved_equivalent(sql, text, dialect, keys) or "")
 
 
-def _moved(
-    found: Resolution, one: _Outer, moved: Sequence[exp.Expr], kept: Sequence[exp.Expr], dialect: Dialect
-) -> str:
+def _moved(found: Resolution, one: _Outer, moved: Sequence[exp.Expr], dialect: Dialect) -> str:
     """The statement with conditions of WHERE in the ON of the join."""
     select, on, where = one.scope.select, one.join.args["on"], one.scope.select.args["where"]
+    kept = [part for part in parts_of(where.this) if not any(part is other for other in moved)]
     one.join.set("on", joined([on, *moved]))
     select.set("where", exp.Where(this=joined(kept)) if kept else None)
     text = sql_text(found.tree, dialect)

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database
+from agro_data.databases.types import Cell, Database
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of
@@ -71,14 +71,12 @@ def _uses(found: Resolution) -> Iterator[_Use]:
 
 def _operand(call: exp.Expr) -> exp.Expr | None:
     """What a function reads as a date; None of others, and where a modifier has it read numbers."""
+    inner: exp.Expr | None = call.this
     if isinstance(call, exp.Anonymous):
-        place = _NAMED.get(call.name.lower())
+        place = _NAMED.get(call.name.lower(), len(call.expressions))
         modifiers = {str(one.name).lower() for one in call.expressions if isinstance(one, exp.Literal)}
-        if place is None or len(call.expressions) <= place or modifiers & _AS_NUMBERS:
-            return None
-        inner = call.expressions[place]
-    else:
-        inner = call.this
+        known = place < len(call.expressions) and not modifiers & _AS_NUMBERS
+        inner = call.expressions[place] if known else None
     return inner.this if isinstance(inner, exp.TsOrDsToTimestamp) else inner
 
 
@@ -89,7 +87,7 @@ def _values(place: Place) -> str:
     return f"SELECT v, COALESCE({_OF_OURS}, 0) FROM ({known} LIMIT {LOOKED_AT}) AS known"
 
 
-def _finding(found: Resolution, uses: list[_Use], unread: Mapping[Place, list[object]]) -> Finding:
+def _finding(found: Resolution, uses: list[_Use], unread: Mapping[Place, list[Cell]]) -> Finding:
     """What is told of the calls of one statement; mended where one way to read the texts is left."""
     said: dict[str, None] = {}
     mended: list[tuple[exp.Expr, exp.Expr]] = []

@@ -214,4 +214,5 @@ def _named(part: exp.Expr, found: Resolution, taken: dict[str, exp.Expr]) -> exp
             name = next((name for name, node in taken.items() if node == old), f"c{len(taken)}")
             taken[name] = old
             new.replace(exp.column(name))
-    return holder.this
+    named: exp.Expr = holder.this
+    return named
