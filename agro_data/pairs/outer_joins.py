@@ -25,6 +25,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined, links, parts_of
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.joined_on import joined_on
 from agro_data.sql.resolution import Binding, Resolution, Scope, Source
 from agro_data.sql.walks import around
 from agro_data.verify.difference import first_difference
@@ -58,6 +59,7 @@ def check_outer_joins(
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
     keys = instance_schema(profile)
+    names = {sql: joined_on(found, database.dialect, profile.schema) for sql, found in names.items()}
     joins = {sql: list(_outer_joins(found)) for sql, found in names.items()}
     told = {sql: list(_counted(names[sql], some, profile, database.dialect)) for sql, some in joins.items() if some}
     offered: dict[int, list[Finding]] = {}

@@ -1,8 +1,9 @@
 """What a question counts or averages, and a join repeats: a student with two allergies is two rows of students and
 allergies, and one of "how many students".
 
-Only where the question says the noun of a table right where it says what is computed. Each finding is demonstrated:
-with each row of that table once, the statement gives another answer, and not for the rows alone that have none.
+Only where the question says the noun of a table right where it says what is computed, or where two tables multiply each
+other. Each finding is demonstrated: with each row of that table once, the statement gives another answer, and not for
+the rows alone that have none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Place, Resolution, Scope
+from agro_data.sql.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute
@@ -47,6 +48,7 @@ class _Once:
     says: str
     once: str
     repeated: str = ""
+    alone: str = ""  # what to hold against `once` where that is only a part of the statement
 
 
 def check_repeats(
@@ -66,13 +68,14 @@ def check_repeats(
         (database, text)
         for number, some in offered.items()
         for one in some
-        for text in (pairs[number].sql, one.once, one.repeated or pairs[number].sql)
+        for whole in (one.alone or pairs[number].sql,)
+        for text in (whole, one.once, one.repeated or whole)
     ]
     results = iter(execute(asked, sandbox, "rows"))
     findings: list[list[Finding]] = [[] for _ in pairs]
     for number, some in offered.items():
-        ordered = names[pairs[number].sql].ordered
         for one in some:
+            ordered = names[pairs[number].sql].ordered and not one.alone
             as_it_is, once, repeated = (next(results) for _ in range(3))
             if not (as_it_is.ok and once.ok and repeated.ok):
                 continue
@@ -91,6 +94,7 @@ def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect:
         ]
         if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
             continue
+        yield from _multiplied(calls, scope, found, profile, dialect)
         if all(isinstance(node, exp.Count) for node in calls):
             yield from _counted(question, calls, scope, found, profile, dialect)
         elif scope.select is found.tree:
@@ -145,6 +149,58 @@ def _lower(place: Place) -> Place:
     return folded(place[0]), folded(place[1])
 
 
+# --- multiplied by each other ---------------------------------------------------------------------------------------
+
+
+def _multiplied(
+    calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+) -> Iterator[_Once]:
+    """Figures of two tables that both refer to a third: a join of the three has each row of the one as often as the
+    other has rows. Shown by one of the figures alone.
+    """
+    select = scope.select
+    plain_rows = select is found.tree and select.args.get("distinct") is None and select.find(exp.Subquery) is None
+    figures = [(call, source) for call in calls if (source := _source_of(call, found)) is not None]
+    group = select.args.get("group")
+    terms = [found.meaning(term, select) for term in group.expressions] if group is not None else []
+    for call, source in figures if plain_rows else ():
+        key = row_keys(scope, profile).get(source.table)
+        other = next((one for _, one in figures if _are_beside(source, one, scope, profile)), None)
+        if key is None or other is None or any(isinstance(term, exp.Literal) for term in terms):
+            continue
+        alone, once, taken = _rows(scope), exp.Select(), dict[str, exp.Expr]()
+        alone.set("expressions", [one.copy() for one in (*terms, call)])
+        once.set("expressions", [_named(one, found, taken) for one in (*terms, call)])
+        for made, keys in ((alone, [one.copy() for one in terms]), (once, once.expressions[:-1])):
+            if keys:
+                made.set("group", exp.Group(expressions=[one.copy() for one in keys]))
+        says = (
+            f"{sql_text(call, dialect)} has each row of {source.table} as often as the join has rows of "
+            f"{other.table} beside it: with each once it is another."
+        )
+        yield _Once(says, _over(once, taken, key, scope, dialect), alone=sql_text(alone, dialect))
+
+
+def _source_of(call: exp.Expr, found: Resolution) -> Source | None:
+    """The table whose columns alone a sum, an average or a count of all values is made of."""
+    if not isinstance(call, (exp.Sum, exp.Avg, exp.Count)) or call.find(exp.Distinct) is not None:
+        return None
+    bound = [found.binding(column) for column in call.find_all(exp.Column)]
+    sources = {id(one.source): one.source for one in bound if one is not None and one.kind == "column"}
+    source = next(iter(sources.values()), None) if len(sources) == 1 else None
+    return source if source is not None and source.table else None
+
+
+def _are_beside(one: Source, other: Source, scope: Scope, profile: DatabaseProfile) -> bool:
+    """Whether two tables refer to a third of the same FROM, and neither to the other."""
+    refers = {(key.table, key.ref_table) for key in profile.foreign_keys}
+    both = (one.table, other.table)
+    if one.table == other.table or both in refers or both[::-1] in refers:
+        return False
+    between = {source.table for source in scope.sources} - set(both)
+    return any((one.table, parent) in refers and (other.table, parent) in refers for parent in between)
+
+
 # --- summed and averaged -----------------------------------------------------------------------------------------
 
 
@@ -186,19 +242,32 @@ def _each_once(key: RowKey, scope: Scope, found: Resolution, dialect: Dialect) -
     if select.args.get("distinct") is not None or any(item.is_star for item in select.expressions):
         return ""
     taken: dict[str, exp.Expr] = {}
-    outer, inner = exp.Select(), exp.Select()
+    outer = exp.Select()
     for name, part in select.args.items():
         if name in _AROUND:
             if any(one.find(exp.Query) is not None for one in _listed(part)):
                 return ""
             new = [_named(one, found, taken) for one in _listed(part)]
             outer.set(name, new if isinstance(part, list) else new[0] if new else None)
-        elif part:
-            inner.set(name, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    return _over(outer, taken, key, scope, dialect)
+
+
+def _over(outer: exp.Select, taken: dict[str, exp.Expr], key: RowKey, scope: Scope, dialect: Dialect) -> str:
+    """A SELECT of what was taken from the different rows of a FROM and the key."""
+    inner = _rows(scope)
     columns = [exp.alias_(node.copy(), name) for name, node in taken.items()]
     inner.set("expressions", [exp.alias_(key.node, "each"), *columns])
     rows = exp.Subquery(this=inner.distinct(), alias=exp.TableAlias(this=exp.to_identifier("once")))
     return sql_text(outer.from_(rows), dialect)
+
+
+def _rows(scope: Scope) -> exp.Select:
+    """A SELECT with the FROM and the conditions of another, and nothing else yet."""
+    rows = exp.Select()
+    for name, part in scope.select.args.items():
+        if name not in _AROUND and part:
+            rows.set(name, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    return rows
 
 
 def _listed(part: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:

@@ -16,6 +16,10 @@ SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE stall (id INTEGER PRIMARY KEY, name TEXT NOT NULL, town_id INTEGER REFERENCES town (id));
 CREATE TABLE sale (id INTEGER PRIMARY KEY, stall_id INTEGER NOT NULL REFERENCES stall (id), year INTEGER, note TEXT);
+CREATE TABLE desk (stall_id INTEGER PRIMARY KEY, wood TEXT);
+CREATE TABLE drawer (id INTEGER PRIMARY KEY, stall_id INTEGER NOT NULL REFERENCES desk (stall_id));
+INSERT INTO desk VALUES (1, 'oak'), (2, 'ash');
+INSERT INTO drawer VALUES (1, 1), (2, 1);
 CREATE TABLE item (id INTEGER PRIMARY KEY, sale_id INTEGER NOT NULL REFERENCES sale (id), price INTEGER);
 INSERT INTO town VALUES (1, 'York'), (2, 'Hull'), (3, 'Bath');
 INSERT INTO stall VALUES (1, 'A', 1), (2, 'B', 1), (3, 'C', 2), (4, 'D', NULL);
@@ -39,6 +43,13 @@ COUNTED = [
      f"SELECT s.name, COUNT(x.stall_id) {LEFT} GROUP BY s.id, s.name"),
     ("How many sales had each stall?", f"SELECT s.name, COUNT(s.id) AS n {LEFT} GROUP BY s.name ORDER BY n, s.name",
      f"SELECT s.name, COUNT(x.stall_id) AS n {LEFT} GROUP BY s.name ORDER BY n, s.name"),
+    ("How many drawers has each desk?",
+     "SELECT stall_id, COUNT(*) FROM desk LEFT JOIN drawer USING (stall_id) GROUP BY stall_id",
+     'SELECT "desk".stall_id, COUNT("drawer"."stall_id") FROM desk LEFT JOIN drawer ON "desk"."stall_id" = '
+     '"drawer"."stall_id" GROUP BY "desk".stall_id'),
+    ("How many items has each sale?",
+     "SELECT sale.id, COUNT(*) FROM sale LEFT JOIN item ON sale.id = item.sale_id GROUP BY sale.id",
+     "SELECT sale.id, COUNT(item.sale_id) FROM sale LEFT JOIN item ON sale.id = item.sale_id GROUP BY sale.id"),
     ("Which stalls had less than 2 sales?", f"SELECT s.id {LEFT} GROUP BY s.id HAVING COUNT(1) = 1",
      f"SELECT s.id {LEFT} GROUP BY s.id HAVING COUNT(x.stall_id) = 1"),
 ]  # fmt: skip

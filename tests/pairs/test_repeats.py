@@ -52,7 +52,26 @@ REPEATED = [
      "SELECT c0, SUM(c1) FROM (SELECT DISTINCT s.id AS each, a.kind AS c0, s.grant_size AS c1 "
      f"{JOIN} WHERE a.year > 2000) AS once GROUP BY c0 HAVING SUM(c1) > 10"),
 ]  # fmt: skip
+BOTH = f"{JOIN} JOIN prize AS p ON p.student_id = s.id"
+# question, SQL, and of the figures that are told the first, with each once
+MULTIPLIED = [
+    (
+        "How many allergies and prizes has each student?",
+        f"SELECT s.name, COUNT(a.id), COUNT(p.id) {BOTH} GROUP BY s.id",
+        f"SELECT c0, COUNT(c1) FROM (SELECT DISTINCT a.id AS each, s.id AS c0, a.id AS c1 {BOTH}) AS once GROUP BY c0",
+    ),
+    (
+        "What are the sums?",
+        f"SELECT SUM(a.year), SUM(p.given_by) {BOTH}",
+        f"SELECT SUM(c0) FROM (SELECT DISTINCT a.id AS each, a.year AS c0 {BOTH}) AS once",
+    ),
+]
 ONCE = [
+    ("How many allergies and prizes has each?",
+     f"SELECT s.name, COUNT(DISTINCT a.id), COUNT(DISTINCT p.id) {BOTH} GROUP BY s.id, s.name"),
+    ("How many allergies and prizes has Bo?",
+     f"SELECT COUNT(a.id), COUNT(p.id) {BOTH} WHERE s.name = 'Bo'"),  # one of each
+    ("What are the sums of years and ages?", f"SELECT SUM(a.year), SUM(s.age) {JOIN}"),  # of allergies
     ("How many students have an allergy?", f"SELECT COUNT(DISTINCT s.id) {JOIN}"),
     ("How many allergies do students have?", f"SELECT COUNT(*) {JOIN}"),
     ("How many allergies has each student?", f"SELECT s.name, COUNT(*) {JOIN} GROUP BY s.id, s.name"),
@@ -81,7 +100,7 @@ def verified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     else:
         with duckdb.connect(folder / "school.duckdb") as database:
             database.execute(SCHEMA)
-    asked = [*((question, sql) for question, sql, _ in REPEATED), *ONCE]
+    asked = [*((question, sql) for question, sql, _ in (*REPEATED, *MULTIPLIED)), *ONCE]
     rows = [{"db_id": "school", "question": question, "query": sql} for question, sql in asked]
     (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
     return verify_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
@@ -96,8 +115,16 @@ def test_what_a_join_repeats_is_told_with_the_answer_that_has_it_once(verified: 
 
 @pytest.mark.parametrize("number", range(len(ONCE)), ids=[f"{question} {sql}" for question, sql in ONCE])
 def test_rows_that_are_asked_for_or_stand_once_are_not(verified: Verified, number: int) -> None:
-    found = verified.checked[len(REPEATED) + number].findings
+    found = verified.checked[len(REPEATED) + len(MULTIPLIED) + number].findings
     assert "counted_again" not in {one.kind for one in found}
+
+
+@pytest.mark.parametrize("number", range(len(MULTIPLIED)), ids=[sql for _, sql, _ in MULTIPLIED])
+def test_two_tables_that_multiply_each_other_are_told(verified: Verified, number: int) -> None:
+    found = verified.checked[len(REPEATED) + number].findings
+    told = [one for one in found if one.kind == "counted_again"]
+    assert told[0].witness.partition(": ")[0] == MULTIPLIED[number][2]
+    assert "as often as the join has rows of prize beside it" in told[0].says
 
 
 def test_it_asks_for_a_look(verified: Verified) -> None:
