@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from agro_data.profiling.bookkeeping import keeps_books
+from agro_data.profiling.dates import date_format
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 from agro_data.profiling.row_versions import keeps_versions
 from agro_data.profiling.statistics import Statistics
@@ -16,6 +17,9 @@ _DELETED = re.compile(
     r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE
 )
 _TELLING = 8  # words from which is judged whether names are English
+_WRITTEN = {"iso-loose": "y-m-d without zeros", "m/d/y": "m/d/y or d/m/y"}  # where the name of a format says too little
+_SHORT = ("", "yyyymmdd", "y-m")  # what texts that are no dates may look like
+_MOSTLY, _DATES = 0.9, 10  # share and number of different values, the most frequent, that show dates
 
 
 def remarks(
@@ -29,6 +33,7 @@ def remarks(
     yield from _endless(tables)
     yield from _guarded(tables)
     yield from _marked(tables, statistics)
+    yield from _dated(tables)
     yield from _unlinked(tables, keys)
     yield from _foreign(tables)
 
@@ -129,6 +134,29 @@ def _marked(tables: Sequence[TableProfile], statistics: Mapping[str, Mapping[str
                 f"table {table.name!r}: {', '.join(names)}: numbers but for {cause}, so taken as text: never summed or "
                 f"compared by size; {', and '.join(mends)}"
             )
+
+
+def _dated(tables: Sequence[TableProfile]) -> Iterator[str]:
+    """Columns of dates that no engine puts in order: 10/02/2024 would stand before 9/30/2023."""
+    for table in tables:
+        alike: dict[str, list[str]] = {}
+        for column in table.columns:
+            if why := _undated(column):
+                alike.setdefault(why, []).append(repr(column.name))
+        for why, names in alike.items():
+            yield (
+                f"table {table.name!r}: {', '.join(names)}: {why}: asked for and compared as written, never by time; "
+                "store YYYY-MM-DD"
+            )
+
+
+def _undated(column: ColumnProfile) -> str:
+    """Why the texts of a column are no dates to an engine, though to a person they are; "" where that is not so."""
+    if column.date_format not in ("", "iso"):
+        return f"dates written as {_WRITTEN.get(column.date_format, column.date_format)}"
+    texts = [value for value, _ in column.common if isinstance(value, str)] if column.kind == "text" else []
+    dates = [text for text in texts if date_format([text])[0] not in _SHORT]
+    return "dates but for some values" if len(dates) >= max(_MOSTLY * len(texts), _DATES) else ""
 
 
 def _unlinked(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> Iterator[str]:

@@ -283,6 +283,19 @@ def test_numbers_that_separators_make_texts_are_told(tmp_path: Path) -> None:
     assert "store NULL" not in said[1]
 
 
+def test_dates_that_no_engine_puts_in_order_are_told(tmp_path: Path) -> None:
+    days = [f"{n % 12 + 1}/{n % 28 + 1}/20{n % 20 + 10}" for n in range(40)]
+    rows = [
+        f"{n},{day},{day if n else 'soon'},2024-{n % 12 + 1:02}-01,978-0-{n % 80 + 10}-{n * 7 % 90 + 10}-4"
+        for n, day in enumerate(days)
+    ]
+    database = texts_database(tmp_path / "trips.sqlite", "trips", "number,start,finish,booked,isbn", rows)
+    assert [text.partition(", never")[0] for text in profile_database(database).problems] == [
+        "table 'trips': 'start': dates written as m/d/y or d/m/y: asked for and compared as written",
+        "table 'trips': 'finish': dates but for some values: asked for and compared as written",
+    ]
+
+
 def test_what_cannot_be_read_is_told_apart_from_what_a_build_should_know(tmp_path: Path) -> None:
     script = "CREATE TABLE t (a TEXT); CREATE TABLE u (b REFERENCES nowhere(b)); CREATE VIEW v AS SELECT c FROM t;"
     sqlite_database(tmp_path / "x.sqlite", f"{script} INSERT INTO t VALUES (1); INSERT INTO u VALUES (2);")

@@ -48,7 +48,13 @@ def test_nothing_is_left_out(profiles: list[DatabaseProfile]) -> None:
     assert {db_id for db_id, problem in said if "numbers but for" in problem} == texts
     logins = {"customers_and_invoices", "document_management", "e_learning", "student_assessment"}
     assert {db_id for db_id, problem in said if "never asked for" in problem} == logins
-    assert {db_id for db_id, _ in said} == {"student_1", *texts, *logins}
+    dates = (
+        "bike_1 book_2 candidate_poll cinema city_record college_1 debate flight_1 flight_company "
+        "formula_1 game_injury inn_1 journal_committee machine_repair music_1 music_4 news_report "
+        "performance_attendance pilot_record theme_gallery voter_2 workshop_paper"
+    )
+    assert {db_id for db_id, problem in said if "never by time" in problem} == {*dates.split()}
+    assert {db_id for db_id, _ in said} == {"student_1", *texts, *logins, *dates.split()}
 
 
 def test_keys_and_sums_make_sense(profiles: list[DatabaseProfile]) -> None:
