@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agro_data.databases.connections import open_database
 from agro_data.databases.types import Cell, Database
@@ -12,6 +12,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.sampling import read_table
 
 LONG = 300  # characters: of longer texts a profile keeps none
+KEPT = 5_000  # rows of a table that are kept whole, but for what is long
 
 Place = tuple[str, str]  # table, column
 
@@ -26,10 +27,11 @@ class Known:
 
 @dataclass(frozen=True)
 class Side:
-    """A database before or after: its profile, and what is known of its values."""
+    """A database before or after: its profile, what is known of its values, and the columns of the rows that are."""
 
     profile: DatabaseProfile
     known: Mapping[Place, Known]
+    cells: Mapping[Place, Sequence[Cell]] = field(default_factory=dict)
 
 
 def plain(value: Cell) -> str:
@@ -50,13 +52,16 @@ def plain(value: Cell) -> str:
 def of_profile(profile: DatabaseProfile) -> Side:
     """What a profile alone tells: common values, both ends, and its sample of rows."""
     found: dict[Place, Known] = {}
+    held: dict[Place, Sequence[Cell]] = {}
     for table in profile.tables:
         for place, column in enumerate(table.columns):
             cells = [value for value, _ in column.common] + [column.minimum, column.maximum]
             cells += [row[place] for row in table.sample_rows]
             values = frozenset(plain(cell) for cell in cells if cell is not None and not _long(cell))
             found[table.name, column.name] = Known(values, not table.sampled and len(values) == column.distinct)
-    return Side(profile, found)
+            if table.sample_rows:
+                held[table.name, column.name] = [_short(row[place]) for row in table.sample_rows]
+    return Side(profile, found, held)
 
 
 def of_database(database: Database, profile: DatabaseProfile) -> Side:
@@ -66,6 +71,7 @@ def of_database(database: Database, profile: DatabaseProfile) -> Side:
     Long texts are left out, as a profile leaves them out.
     """
     found: dict[Place, Known] = {}
+    held: dict[Place, Sequence[Cell]] = {}
     with open_database(database) as connection:
         for table in profile.tables:
             names = [column.name for column in table.columns]
@@ -75,13 +81,18 @@ def of_database(database: Database, profile: DatabaseProfile) -> Side:
                 values = frozenset(plain(cell) for cell in distinct if not _long(cell))
                 complete = not reading.sampled and not any(map(_long, distinct))
                 found[table.name, name] = Known(values, complete)
+                held[table.name, name] = [_short(cell) for cell in cells[:KEPT]]
             for name in names:
                 found.setdefault((table.name, name), Known(complete=True))
-    return Side(profile, found)
+    return Side(profile, found, held)
 
 
 def _long(cell: Cell) -> bool:
     return isinstance(cell, str | bytes) and len(cell) > LONG
+
+
+def _short(cell: Cell) -> Cell:
+    return cell[:LONG] if isinstance(cell, str | bytes) else cell
 
 
 def _number(text: str) -> float | int | None:

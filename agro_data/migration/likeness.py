@@ -25,6 +25,19 @@ def value_likeness(old: ColumnProfile, known: Known, new: ColumnProfile, now: Kn
     return held(known, now) * sqrt(spread) * missing * _as_often(old, new)
 
 
+def spread_differs(old: ColumnProfile, new: ColumnProfile) -> bool:
+    """Whether two columns of as many rows have the same values not as often: other deciles, or other counts."""
+    ends = [[plain(value) for value in column.quantiles] for column in (old, new)]
+    if all(ends) and ends[0] != ends[1]:
+        return True
+    counts = [{plain(value): count for value, count in column.common} for column in (old, new)]
+    if not all(counts):
+        return False
+    least = max(min(each.values()) for each in counts)  # of those with the least count some may not be listed
+    one, two = ({value: count for value, count in each.items() if count > least} for each in counts)
+    return one != two
+
+
 def held(known: Known, now: Known) -> float:
     """Share of the known values that are there now; 1 where none is known."""
     return len(known.values & now.values) / len(known.values) if known.values else 1.0

@@ -1,7 +1,8 @@
 """Where each table and column of the old schema is in the new one, by content, type and name.
 
 A name alone proves nothing: a column that is renamed keeps its values, and a name may come to stand for something else.
-Uncertain matches are not made; the nearest candidate is then named for a person.
+So all columns of two tables are matched at once, by the assignment for which most speaks. Uncertain matches are not
+made, those included without which another assignment would be about as good; a person is then told the nearest.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 
 from agro_data.databases.quoting import folded
+from agro_data.migration.alignment import Aligned, align
+from agro_data.migration.assignment import best_pairs
 from agro_data.migration.evidence import Place, Side
-from agro_data.migration.likeness import family, held, keys_of, name_likeness, value_likeness
+from agro_data.migration.likeness import family, held, keys_of, name_likeness, spread_differs, value_likeness
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 EXACT = 0.999  # likeness from which values are the same
@@ -54,6 +57,15 @@ class TableMatch:
 
 
 @dataclass(frozen=True)
+class Content:
+    """How much two columns hold the same, 0 to 1. `firm`: all, and no chance. `by_rows`: told row by row, for sure."""
+
+    share: float
+    firm: bool
+    by_rows: bool
+
+
+@dataclass(frozen=True)
 class Matching:
     """Every table and column of the old schema, by its old name."""
 
@@ -73,6 +85,7 @@ class _Matcher:
         self.contested: dict[Place, Place] = {}  # a column whose name and whose values are in two places now
         self.contested_tables: dict[str, str] = {}
         self._likeness: dict[tuple[Place, Place], float | None] = {}
+        self._aligned: dict[tuple[str, str], Aligned | None] = {}
         self._found: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {}
 
     def match(self) -> Matching:
@@ -108,10 +121,35 @@ class _Matcher:
     def _exact(self, old: Place, new: Place) -> bool:
         return (self.likeness(old, new) or 0.0) >= EXACT
 
+    def _content(self, old: Place, new: Place) -> Content | None:
+        """How much two columns hold the same: row by row where rows can be told again, else as a whole. None where that
+        says nothing.
+        """
+        rows = self._rows_of(old[0], new[0])
+        by_row = rows.agreement(old[1], new[1]) if rows is not None else None
+        if by_row is not None:
+            return Content(by_row.share, by_row.telling and by_row.share >= EXACT, by_row.telling)
+        share = self.likeness(old, new)
+        return None if share is None else Content(share, self._firm(old, new), False)
+
+    def _firm(self, old: Place, new: Place) -> bool:
+        """Whether two columns hold the same values as often, so many that it is no chance."""
+        one, two = self._profile(self.before, old), self._profile(self.after, new)
+        was, now = self.before.profile.table(old[0]), self.after.profile.table(new[0])
+        many = one.distinct >= TELLING or (one.distinct > 1 and was.rows >= MANY)
+        counted = was.rows == now.rows and not (was.sampled or now.sampled)
+        return many and self._exact(old, new) and not (counted and spread_differs(one, two))
+
+    def _rows_of(self, old: str, new: str) -> Aligned | None:
+        if (old, new) not in self._aligned:
+            was, now = self.before.profile.table(old), self.after.profile.table(new)
+            self._aligned[old, new] = align(self.before, was, self.after, now)
+        return self._aligned[old, new]
+
     # --- columns of two tables ---
 
     def _columns(self, old: str, new: str) -> dict[str, str]:
-        """Old column name to new: the same name unless the values say that another column has them, then renames."""
+        """Old column name to new, as far as it is certain."""
         return self._paired(old, new)[0]
 
     def _paired(self, old: str, new: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -121,66 +159,65 @@ class _Matcher:
         return self._found[old, new]
 
     def _compared(self, old: TableProfile, new: TableProfile) -> tuple[dict[str, str], dict[str, str]]:
-        contested: dict[str, str] = {}
+        """All columns at once: where one is now says where the others are not."""
         twins = {folded(column.name): column.name for column in new.columns}
-        found = {c.name: twins[folded(c.name)] for c in old.columns if folded(c.name) in twins}
-        elsewhere = {name: place for name, twin in found.items() if (place := self._moved(old, name, new, twin))}
-        swapped = {n: p for n, p in elsewhere.items() if any(found[other] == p for other in elsewhere)}
-        if set(swapped.values()) == {found[name] for name in swapped}:  # names that changed places
-            found |= swapped
-        for name, place in elsewhere.items():
-            if found[name] != place and (self.likeness((old.name, name), (new.name, found[name])) or 0.0) < UNLIKE:
-                contested[name] = place
-                del found[name]
-        left = [column.name for column in old.columns if column.name not in found | contested]
-        free = [column.name for column in new.columns if column.name not in found.values()]
-        return found | self._renames(old, new, left, free), contested
+        own = {c.name: twins[folded(c.name)] for c in old.columns if folded(c.name) in twins}
+        scores = self._scores(old, new, [c.name for c in old.columns], [c.name for c in new.columns])
+        certain = {a: b for (a, b), margin in best_pairs(scores).items() if margin >= GAP}
+        found = {column.name: certain[column.name] for column in old.columns if column.name in certain}
+        contested: dict[str, str] = {}
+        for a in own.keys() - found.keys():
+            elsewhere = {b: score for (one, b), score in scores.items() if one == a and b != own[a]}
+            if elsewhere:
+                contested[a] = max(elsewhere, key=lambda b: (elsewhere[b], b))
+        # A column leaves its name for certain only where it is known whose values stand under that name now.
+        while left := [
+            a for a, b in found.items() if own.get(a, b) != b and not self._explained(old, new, own[a], found)
+        ]:
+            contested |= {a: found.pop(a) for a in left}
+        return found, contested
 
-    def _moved(self, old: TableProfile, name: str, new: TableProfile, twin: str) -> str | None:
-        """The one other column that has exactly the values of `old.name`, where the column of that name has not."""
-        if (old.column(name).distinct < TELLING and old.rows < MANY) or self._exact((old.name, name), (new.name, twin)):
-            return None
-        there = [c.name for c in new.columns if c.name != twin and self._exact((old.name, name), (new.name, c.name))]
-        return there[0] if len(there) == 1 else None
+    def _explained(self, old: TableProfile, new: TableProfile, place: str, found: Mapping[str, str]) -> bool:
+        """Whether `place` holds the values of the column that is found there."""
+        whose = next((a for a, b in found.items() if b == place), None)
+        content = self._content((old.name, whose), (new.name, place)) if whose is not None else None
+        return content is not None and content.firm
 
-    def _rows(self, table: str) -> int:
-        return self.before.profile.table(table).rows
-
-    def _renames(
+    def _scores(
         self, old: TableProfile, new: TableProfile, left: Sequence[str], free: Sequence[str]
-    ) -> dict[str, str]:
-        """Pairs of columns that are certain: each is the other's best, and no other comes near."""
-        likely = [(a, b) for a in left for b in free if self._is_likely(old, a, new, b)]
-        scores = {(a, b): self._score((old.name, a), (new.name, b)) for a, b in likely}
-        found: dict[str, str] = {}
-        for (a, b), score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
-            if a in found or b in found.values():
-                continue
-            open_ = {pair: s for pair, s in scores.items() if pair[0] not in found and pair[1] not in found.values()}
-            rivals = [s for pair, s in open_.items() if (pair[0] == a) != (pair[1] == b)]
-            if all(score - rival >= GAP for rival in rivals) or not rivals:
-                found[a] = b
-        return found
+    ) -> dict[tuple[str, str], float]:
+        """What speaks for each pair of columns that may be one."""
+        return {
+            (a, b): self._score((old.name, a), (new.name, b))
+            for a in left
+            for b in free
+            if folded(a) == folded(b) or self._is_likely(old, a, new, b)
+        }
 
     def _score(self, old: Place, new: Place) -> float:
-        likeness = self.likeness(old, new) or 0.0
-        exact = 0.3 if likeness >= EXACT else 0.0
-        return 0.6 * likeness + exact + 0.3 * name_likeness(old[1], new[1])
+        """At most 1.8. The same values weigh more than the same name, and that more than values that are alike."""
+        content = self._content(old, new) or Content(0.0, False, False)
+        same = folded(old[1]) == folded(new[1])
+        firm = content.firm or (same and content.by_rows and content.share >= SURE)
+        return 0.6 * content.share + 0.7 * firm + 0.3 * name_likeness(old[1], new[1]) + 0.2 * same
 
     def _is_likely(self, old: TableProfile, a: str, new: TableProfile, b: str) -> bool:
         """Whether values, type and name together make `b` the column that was `a`."""
-        likeness = self.likeness((old.name, a), (new.name, b))
-        if likeness is None:
+        content = self._content((old.name, a), (new.name, b))
+        if content is None:
             return False  # neither has a value: nothing but a name would speak for it
         named = name_likeness(a, b)
         one, two = old.column(a), new.column(b)
         if family(one) != family(two) and named < NAMED:
             return False
-        if one.distinct < TELLING and not (named >= NAMED or (one.distinct > 1 and old.rows >= MANY)):
-            return False
-        if one.distinct < TELLING:
-            return likeness >= (SURE if named >= NAMED else EXACT)
-        return likeness >= SURE or (likeness >= FAIR and named >= NAMED)
+        if one.distinct < TELLING and not content.by_rows:
+            if not (named >= NAMED or (one.distinct > 1 and old.rows >= MANY)):
+                return False
+            return content.share >= (SURE if named >= NAMED else EXACT)
+        return content.share >= SURE or (content.share >= FAIR and named >= NAMED)
+
+    def _rows(self, table: str) -> int:
+        return self.before.profile.table(table).rows
 
     # --- tables ---
 
@@ -252,7 +289,7 @@ class _Matcher:
         main = matches[name].new
         left = [c.name for c in table.columns if (name, c.name) not in columns]
         if main is not None and left:
-            pieces = self._pieces(table, main, left, columns, taken)
+            pieces = self._pieces(table, main, left, columns, taken, by_rows=matches[name].by_rows)
             matches[name] = replace(matches[name], pieces=pieces)
         for column in left:
             if (name, column) not in columns:
@@ -287,12 +324,15 @@ class _Matcher:
         left: Sequence[str],
         columns: dict[Place, ColumnMatch],
         taken: set[Place],
+        *,
+        by_rows: bool,
     ) -> dict[str, tuple[str, str]]:
         pieces: dict[str, tuple[str, str]] = {}
         home = self.after.profile.table(main)
         left = [name for name in left if (table.name, name) not in self.contested]
-        free = [c.name for c in home.columns if (main, c.name) not in taken]
-        self._take(table, main, [c for c in left if (table.name, c) not in columns], free, columns, taken)
+        if by_rows:
+            free = [c.name for c in home.columns if (main, c.name) not in taken]
+            self._take(table, main, left, free, columns, taken)
         keys = [m.new[1] for (t, _), m in columns.items() if t == table.name and m.new is not None and m.new[0] == main]
         for other in self.after.profile.tables:
             waiting = [name for name in left if (table.name, name) not in columns]
@@ -315,11 +355,12 @@ class _Matcher:
     ) -> bool:
         """Columns of `table` that `other` has for certain."""
         new = self.after.profile.table(other)
-        pairs = self._renames(table, new, waiting, free)
-        for name, twin in pairs.items():
+        pairs = best_pairs(self._scores(table, new, waiting, free))
+        for (name, twin), margin in pairs.items():
             old = (table.name, name)
-            likeness = self.likeness(old, (other, twin)) or 0.0
-            if likeness >= SURE or (likeness >= FAIR and folded(name) == folded(twin)):
+            content = self._content(old, (other, twin))
+            share = content.share if content is not None else 0.0
+            if margin >= GAP and (share >= SURE or (share >= FAIR and folded(name) == folded(twin))):
                 columns[old] = self._described(old, (other, twin))
                 taken.add((other, twin))
         return any(columns.get((table.name, name), ColumnMatch(None)).new is not None for name in waiting)
