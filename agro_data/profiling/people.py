@@ -19,7 +19,7 @@ PEOPLE = frozenset((
     "requester", "researcher", "resident", "reviewer", "rider", "runner", "sailor", "salesperson", "scientist",
     "secretary", "seller", "senator", "sender", "shopper", "sightseer", "singer", "skater", "spouse", "staff",
     "student", "subscriber", "superior", "supervisor", "supplier", "swimmer", "teacher", "technician", "tenant",
-    "tester", "tourist", "trainer", "traveler", "tryout", "tutor", "umpire", "undergraduate", "user", "vet",
+    "tester", "tourist", "trainer", "traveler", "tutor", "umpire", "undergraduate", "user", "vet",
     "veterinarian", "victim", "victor", "visitor", "vocalist", "voter", "waiter", "woman", "worker", "wrestler",
     "writer",
 ))

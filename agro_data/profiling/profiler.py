@@ -20,6 +20,7 @@ from agro_data.profiling.hiding import lost_keys, visible_part
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
+from agro_data.profiling.link_keys import link_key
 from agro_data.profiling.naming import Hints, Names, name_database
 from agro_data.profiling.phrases import with_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
@@ -90,7 +91,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         made = [
             with_versions(
                 connection,
-                _table_profile(read, names[name], keys, semantics, numbered),
+                _table_profile(read, names[name], keys, semantics, numbered, link_key(connection, read, keys, names)),
                 (names[name].singular, names[name].plural),
                 {column for key in keys if key.table == name for column in key.columns},
             )
@@ -347,11 +348,12 @@ def _table_profile(
     keys: Sequence[ForeignKey],
     semantics: Semantics,
     numbered: Sequence[NumberedRows],
+    link: Group,
 ) -> TableProfile:
     table = read.info
     known = semantics.table(table.name)
     outgoing = [key for key in keys if key.table == table.name]
-    primary = _primary_key(read, names, semantics)
+    primary = _primary_key(read, names, semantics) or link
     uniques = _unique_keys(read, semantics)
     columns = tuple(
         _column_profile(read, column.name, names, primary, uniques, outgoing, semantics, numbered)

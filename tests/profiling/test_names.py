@@ -342,6 +342,24 @@ def test_what_is_many_is_told_from_what_is_one() -> None:
     assert [column.phrase for column in with_role(columns, "bill")] == ["tax", "total taxes"]
 
 
+def test_acronyms_with_a_figure_are_whole() -> None:
+    assert phrases("revenue", "q1_total", "ga4_property", "address_line1") == [
+        "Q1 total",
+        "GA4 property",
+        "address line 1",
+    ]
+    assert name_database({"ga4_events": ("id",)}, {})["ga4_events"].plural == "GA4 events"
+
+
+def test_what_only_links_is_called_by_what_it_links() -> None:
+    tables = dict.fromkeys(("bridge_film_actor", "dim_film", "dim_actor", "film_genre_map", "genres"), ("id",))
+    named = name_database(tables, {})
+    assert named["bridge_film_actor"].singular == "film actor"
+    assert named["film_genre_map"].singular == "film genre"
+    bridges = name_database(dict.fromkeys(("bridge", "bridge_inspection", "inspections"), ("id",)), {})
+    assert bridges["bridge_inspection"].singular == "bridge inspection"
+
+
 def test_what_happened_at_is_a_time() -> None:
     columns = [ColumnProfile(name, "TEXT", "datetime", "date", name) for name in ("placed at", "starts at", "ended on")]
     assert [column.phrase for column in with_role(columns, "order")] == ["placed time", "start time", "ended date"]

@@ -13,6 +13,7 @@ from making import add_damaged
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.intent.atlas import Atlas
+from agro_data.intent.questions.relatives import linked as linked_ends
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import Versions
 from agro_data.profiling.profiler import profile_database
@@ -337,6 +338,24 @@ def test_a_date_dimension_is_looked_up(tmp_path: Path) -> None:
     """
     profile = profile_database(sqlite_database(tmp_path / "sales.sqlite", script))
     assert {table.name: table.kind for table in profile.tables} == {"dim_date": "lookup", "weather": "entity"}
+
+
+def test_the_pair_that_a_file_links_is_its_key(tmp_path: Path) -> None:
+    """So a monster has types, and no monster types; not where a pair stands twice, or rows are called otherwise."""
+    linked = [f"{n},{n % 5}" for n in range(30)]
+    tables = {
+        "monsters": " ".join(["monster_id,name", *(f"{n},Mon{n}" for n in range(30))]),
+        "types": " ".join(["type_id,name", *(f"{n},Kind{n}" for n in range(5))]),
+        "monster_types": " ".join(["monster_id,type_id", *linked, "3,4"]),
+        "battles": " ".join(["monster_id,type_id", *linked]),
+    }
+    profile = profile_database(csv_database(tmp_path / "once", **tables))
+    assert profile.table("monster_types").primary_key == ("monster_id", "type_id")
+    assert profile.table("monster_types").kind == "bridge"
+    assert profile.table("battles").primary_key == ()
+    assert linked_ends(profile, profile.table("monster_types")).keys() == {"monsters", "types"}
+    twice = {**tables, "monster_types": tables["monster_types"] + " 3,4"}
+    assert profile_database(csv_database(tmp_path / "twice", **twice)).table("monster_types").primary_key == ()
 
 
 def test_rows_of_a_slowly_changing_dimension_are_versions(tmp_path: Path) -> None:

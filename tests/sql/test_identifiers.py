@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import sqlite3
 import unicodedata
+from contextlib import closing
 
 import duckdb
 import pytest
 
+from agro_data.evaluation.exact_match.grammar import parse
+from agro_data.evaluation.exact_match.tokens import NotRead
 from agro_data.sql import identifiers
 from agro_data.sql.identifiers import spelled, words_in
 
@@ -20,6 +24,19 @@ def test_duckdb_reads_each_of_its_words_as_a_name_as_it_is_spelled() -> None:
             name = spelled(word)
             asked = f"SELECT {name}, COUNT(*) AS {name} FROM {name} AS a WHERE a.{name} > 1 GROUP BY {name}"
             connection.execute(f'WITH "{word}" AS (SELECT 1 AS "{word}") {asked}')
+
+
+@pytest.mark.parametrize("name", ["Match", "action", "plan"])
+def test_names_that_people_write_bare_are_bare(name: str) -> None:
+    """SQLite reads them, and Spider's parser takes what stands in quotes for a value."""
+    assert spelled(name) == name
+    asked = f"SELECT T1.{name}, COUNT(*) FROM {name} AS T1 WHERE T1.{name} > 1 GROUP BY T1.{name}"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f'CREATE TABLE "{name}" ("{name}" INTEGER)')
+        connection.execute(asked)
+    parse(asked, {name.lower(): [name.lower()]})
+    with pytest.raises(NotRead):
+        parse(asked.replace(f"FROM {name}", f'FROM "{name}"'), {name.lower(): [name.lower()]})
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,7 +21,7 @@ from agro_data.intent.questions.habits import (
     SINGULAR_LIST,
 )
 from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import is_part, owner, term
+from agro_data.intent.questions.phrases import is_part, owner, subject, term
 from agro_data.intent.questions.relatives import deed
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
@@ -35,6 +36,7 @@ from agro_data.intent.tree import (
     conjuncts,
 )
 
+_CLAUSE = re.compile(r" (?:who|that|whose) ")
 _PART_OF_NAME = ("first", "middle", "last")
 _LINKS = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
           "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
@@ -125,26 +127,29 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     if len(expressions) > 1 or not isinstance(column, Column):
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {rows.many}")
     kind, values = scene.voice.weigh(DIFFERENT), words.plural(scene.phrase(column))
-    parents, held = scene.many(column.source), _held_by(scene, column.source, rows)
-    return Content(f"the {kind} {values} of {f'{parents} {held}' if held else f'the {parents} of {rows.many}'}")
+    held = _held_by(scene, column.source, rows) or f"the {scene.many(column.source)} of {rows.many}"
+    return Content(f"the {kind} {values} of {held}")
 
 
 def _held_by(scene: Scene, parent: str, rows: Described) -> str:
-    """ "who have placed orders in 2010", of customers: of different values it does not count how often one is met.
+    """ "customers who have placed orders in 2010": of different values it does not count how often one is met.
 
-    "" where more is asked of the parents than that they have such a row, or where they play a role for it.
+    "" where the parents are further away, or play a role for the rows.
     """
-    table = scene.table(parent)
-    narrowed = any(owner(scene, part) == parent for part in conjuncts(scene.query.where))
-    if narrowed or table is None or scene.many(parent) != table.plural or not _is_near(scene, rows.base, parent):
+    table, base = scene.table(parent), rows.base
+    if table is None or scene.many(parent) != table.plural or not _is_near(scene, base, parent):
         return ""
     done = deed(scene.relation_of(parent))
     have = f"have {done}" if done else "have"
-    join = next(join for other, join, _ in scene.neighbours(rows.base) if other == parent)
-    key = tuple(pair[0 if join.left == rows.base else 1] for pair in join.columns)
+    join = next(join for other, join, _ in scene.neighbours(base) if other == parent)
+    key = tuple(pair[0 if join.left == base else 1] for pair in join.columns)
     seen = Scene(scene.query, scene.profile, scene.voice, scene.outer, seen_from=table)
-    many = rows.many.replace(scene.many(rows.base), seen.many(rows.base), 1)
-    return f"{scene.who(parent)} {'are' if is_part(seen, rows.base, key, table) else have} {many}"
+    narrowed = any(owner(scene, part) == parent for part in conjuncts(scene.query.where))
+    parents = subject(scene, parent, True, skip={base}) if narrowed else scene.many(parent)
+    apart = narrowed or seen.many(base) != scene.many(base)
+    many = subject(seen, base, True, skip={parent}) if apart else rows.many
+    who = f"{'and ' if _CLAUSE.search(parents) else ''}{scene.who(parent)}"
+    return f"{parents} {who} {'are' if is_part(seen, base, key, table) else have} {many}"
 
 
 def _beside(scene: Scene, expressions: Sequence[Expression], owners: Sequence[str], rows: Described) -> Content:

@@ -172,8 +172,11 @@ class Scene:
         for alias, table in self.tables.items():
             if table is None or alias in self._beyond:
                 continue
+            beside = {other.singular for other in self.tables.values() if other is not None}
             for parent in map(self.profile.table, sorted(self._near - {table.name})):
                 short = shortened(self.profile, table, parent)
+                if short in beside:
+                    continue  # whose "actor's name" would that actor have?
                 far = next((t for t in self.profile.tables if t.singular == short), None)
                 own = {table.column(name).phrase for name in self._columns_of(alias)}
                 if short and (far is None or own.isdisjoint(c.phrase for c in far.columns)):

@@ -482,15 +482,12 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     its = theirs if unique else a_single
-    if up and not said and scene.plays_role(other):
-        # A match has a home team, and belongs to none.
-        return Atom(whose=whose, after=f"with {its}" if bare else "", have=its, heavy=not simple)
     kind = words.last_word(one).lower()
     if kind in KINDS and not said:
         verb = (f"are of {theirs}", f"is of {its}")
         return Atom(whose=whose, after=f"of {theirs}" if bare else "", verb=verb, heavy=not simple)
-    if kind in BORNE and not said:
-        return Atom(whose=whose, after=f"with {theirs}" if bare else "", have=its, heavy=not simple)
+    if not said and (kind in BORNE or scene.plays_role(other)):  # a match has a home team, and belongs to none
+        return Atom(whose=whose, after=f"with {its}" if bare else "", have=its, heavy=not simple)
     return Atom(
         whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple
     )

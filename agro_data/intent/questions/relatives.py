@@ -10,6 +10,7 @@ from agro_data.profiling.words import PREPOSITIONS, is_participle, present_parti
 
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
 _PERSONS = ("er", "or", "ist", "ee", "ian", "ant", "ent", "man", "woman", "rep")  # endings of who does something
+_ENDS = {"from": "origin", "to": "destination"}
 _NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
 
 
@@ -53,12 +54,18 @@ def key_role(
     own = f" {noun.lower()}".endswith(f" {phrase.lower()}")  # the "user" of an app user
     if own or phrase.lower() in _NO_ROLES or len(phrase) < 3:
         return None
-    phrase = _doer(phrase, noun)
+    phrase = _place(_doer(phrase, noun))
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
         return _as_person(phrase, noun)
     is_noun = words.plural(phrase) != f"{phrase} values"
     return _as_person(phrase, noun) if is_noun and _otherwise_tied(profile, child, parent) else None
+
+
+def _place(phrase: str) -> str:
+    """ "destination hub" of "to hub", and "origin hub" of "from hub"."""
+    end, _, what = phrase.partition(" ")
+    return f"{_ENDS[end.lower()]} {what}" if what and end.lower() in _ENDS else phrase
 
 
 def _doer(phrase: str, noun: str) -> str:

@@ -20,7 +20,8 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     """Values that occur under both conditions, under either, or under one and not the other."""
     # Both sides are worded alike, so that their difference stands out.
     voices = voice, voice.twin()
-    left, right = (_side(q, profile, v) for q, v in zip((operation.left, operation.right), voices, strict=True))
+    sides = zip((operation.left, operation.right), voices, strict=True)
+    left, right = (_side(query, profile, side, operation.operator) for query, side in sides)
     if left.passed_over != right.passed_over:
         left, right = Scene(operation.left, profile, voices[0]), Scene(operation.right, profile, voices[1])
     base = left.grain
@@ -57,11 +58,16 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     return Content(f"{a} followed by the {others} of {rows[1]}", tail="keeping repeats")
 
 
-def _side(query: Query, profile: DatabaseProfile, voice: Voice) -> Scene:
-    """The scene of one side. What identifies a parent is asked of its rows, as in a condition on them."""
+def _side(query: Query, profile: DatabaseProfile, voice: Voice, operator: str) -> Scene:
+    """The scene of one side. What identifies a parent is asked of its rows, as in a condition on them; so is its name,
+    where it does not count how often that is met.
+    """
     scene = Scene(query, profile, voice)
     shown = query.select[0].expression
-    owner = scene.table(shown.source) if isinstance(shown, Column) and _identify(scene, query) else None
+    if not isinstance(shown, Column):
+        return scene
+    once = operator == "union" and len(query.select) == 1 and shown.source != scene.grain
+    owner = scene.table(shown.source) if once or _identify(scene, query) else None
     return Scene(query, profile, voice, seen_from=owner)
 
 

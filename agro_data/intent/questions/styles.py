@@ -29,6 +29,8 @@ _REST = re.compile(
 # After these an order would attach to the group: "for each carrier sorted by ...".
 _GROUPED = re.compile(r" (?:each|every)(?: \S+){0,2}$| are there$")
 _NUMBERS = ("the number of ", "the total number of ")
+# Not "the number of cities and country of markets", which are columns.
+_COUNT = re.compile(r"the number of (?!(?:(?! (?:of|for|in|that|who|with|whose|from)\b).)* and )")
 _FIGURES = ("the average ", "the mean ", "the total ", "the sum ", "the percentage ")
 _EACH = re.compile(r"\b(?:each|every|per|different)\b")
 _ALL_VERBS = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
@@ -114,7 +116,8 @@ def _asked_by(verb: str, content: Content) -> str:
 
 def _told(content: Content, verb: str, voice: Voice) -> str:
     """A request that opens with `verb`."""
-    if content.np.startswith("the number of ") and " and the " not in content.np and voice.chance(COUNTED):
+    counted = _COUNT.match(content.np) is not None and " and the " not in content.np
+    if counted and voice.chance(COUNTED):
         verb = "Count"
     np = content.np
     if not content.lead:

@@ -40,12 +40,20 @@ def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Conten
     if len(expressions) == 1 and isinstance(expressions[0], MetricCall):
         every = "all " if many == scene.many(scene.grain) else ""
         return Content(f"the {metric(scene, expressions[0])} of {every}{many}")
+    if len(expressions) > 1 and many != scene.many(scene.grain) and _count_first(expressions):
+        # Not "sales that have a quantity above 4 and their largest amount".
+        return Content(short_figures(scene, expressions, scene.many(scene.grain)), lead=f"among {many}")
     np = figures(scene, expressions, many)
     ask = ""
     first = expressions[0]
     if len(expressions) == 1 and isinstance(first, Aggregate) and first.function == "sum" and voice.chance(0.15):
         ask = ""
     return Content(np, ask=ask)
+
+
+def _count_first(expressions: Sequence[Expression]) -> bool:
+    aggregates = [e for e in expressions if isinstance(e, Aggregate) and e.where is None]
+    return len(aggregates) == len(expressions) and aggregates[0].function == "count"
 
 
 def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
@@ -71,6 +79,8 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
                     for s, a in zip(likes, aggregates, strict=True)
                 ]
             )
+        if plain:  # not "the price of orders with a known date and their quantity"
+            return f"{scene.voice.listed([f'the {figure(scene, a, short=True)}' for a in aggregates])} of {many}"
         first = f"the {figure(scene, aggregates[0], many)}"
         others = [_further(scene, a) for a in aggregates[1:]]
         comma = "," if " and " in many and len(others) == 1 else ""
