@@ -18,7 +18,7 @@ _WRITTEN = re.compile(r"\b(?:updated?|modified|modification|inserted|loaded|inge
 _PROSE = frozenset(
     ("comment", "comments", "description", "descriptions", "details", "note", "notes", "remark", "remarks")
 )
-_NEVER = "9999-"  # begins a day that stands for none: the latest of such dates is of no thing
+NEVER = "9999-"  # begins a day that stands for none: the latest of such dates is of no thing
 _SHOWN = 3  # sample rows that a value has on average where it is seen what goes with it
 FEW = 60  # a text column of at most this many values can group rows
 Row = dict[str, Cell]
@@ -184,7 +184,7 @@ class Atlas:
     def dates(self, table: str) -> tuple[ColumnProfile, ...]:
         """Dates of things on which the engine's date functions work."""
         dated = (c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1 and not is_kept_of_row(c))
-        return tuple(c for c in dated if not str(c.maximum).startswith(_NEVER))
+        return tuple(c for c in dated if not str(c.maximum).startswith(NEVER))
 
     def ordered(self, table: str) -> tuple[ColumnProfile, ...]:
         """Columns whose order means something: quantities, years, dates."""

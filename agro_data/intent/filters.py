@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence, Set
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import is_iso_date, is_kept_of_row, is_number, sayable
+from agro_data.intent.atlas import NEVER, is_iso_date, is_kept_of_row, is_number, sayable
 from agro_data.intent.holds import cuts, holds
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
@@ -324,5 +324,5 @@ class Maker:
 
 
 def _day(value: Cell) -> str | None:
-    """The day of an ISO date or timestamp; None where it is none."""
-    return value[:10] if isinstance(value, str) and _ISO_DAY.match(value) else None
+    """The day of an ISO date or timestamp; None where it is none, or stands for none."""
+    return value[:10] if isinstance(value, str) and _ISO_DAY.match(value) and not value.startswith(NEVER) else None

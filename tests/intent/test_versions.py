@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from itertools import islice
 from random import Random
@@ -84,6 +85,17 @@ def test_what_refers_to_a_version_is_told_by_the_thing_or_by_what_it_was_then(
     assert not any("version" in said for said in steady)
     assert any("GROUP BY" in sql and "customer_id" in sql for sql, _ in joined)
     assert not any("customer_key" in sql.partition("GROUP BY")[2] for sql, _ in joined)
+
+
+def test_all_things_that_have_had_a_version_are_counted_by_their_key(asked: list[tuple[Intent, str, str]]) -> None:
+    counted = [said for _, sql, said in asked if "COUNT(DISTINCT customer_id) FROM dim_customer" in sql]
+    assert counted
+    assert all(re.search("(different|distinct) customers .*among customer versions", said) for said in counted), counted
+
+
+def test_a_day_that_stands_for_none_is_no_bound(asked: list[tuple[Intent, str, str]]) -> None:
+    """Products "with effective end in 9999" are those that have none."""
+    assert not [sql for _, sql, _ in asked if "= 9999" in sql or "MAX(valid_to)" in sql or "BY valid_to" in sql]
 
 
 def test_nobody_asks_which_versions_have_nothing(asked: list[tuple[Intent, str, str]]) -> None:

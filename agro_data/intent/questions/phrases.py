@@ -130,7 +130,8 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
             different = scene.voice.weigh(DIFFERENT)
             if many.startswith(kind) and many == scene.many(base):
                 return f"number of {different} {kind}"  # allergy types, of which each is one
-            return f"number of {different} {kind}" + ("" if short else f" of {many}")
+            of = "among" if versioned(scene, what) else "of"
+            return f"number of {different} {kind}" + ("" if short else f" {of} {many}")
         if isinstance(what, Column) and what.source in scene.tables and what.source != base:
             many = scene.many(what.source)
         return f"number of {many}"
@@ -142,9 +143,20 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
 
 
 def kind_of(scene: Scene, expression: Expression, base: str) -> str:
-    """What different values of an expression are: "country"; of a key, what it leads to: "customer", "home team"."""
+    """What different values of an expression are: "country"; of a key, what it leads to: "customer", "home team"; of
+    what tells versions of a thing apart from others', that thing.
+    """
+    if thing := versioned(scene, expression):
+        return thing
     found = scene.referred(expression)
     return term(scene, expression, base) if found is None else found[1] or found[0].singular
+
+
+def versioned(scene: Scene, expression: Expression) -> str:
+    """The thing whose versions have the same in a column, or ""."""
+    table = scene.table(expression.source) if isinstance(expression, Column) else None
+    kept = table.versions if table is not None else None
+    return kept.singular if kept is not None and isinstance(expression, Column) and expression.name == kept.key else ""
 
 
 def quantity(scene: Scene, expression: Expression, base: str) -> str:
@@ -408,7 +420,8 @@ def subject(
     head = scene.many(alias) if plural else scene.one(alias)
     first = next((a for a in atoms if a.before), None)
     if first is not None and scene.voice.chance(BEFORE):
-        head = f"{first.before} {head}"
+        held = "current " if head.startswith("current ") else ""  # "current blue products"
+        head = f"{held}{first.before} {head.removeprefix(held)}"
         atoms = [a for a in atoms if a is not first]
     text = combine(atoms, scene.who(alias), plural, scene.voice, nested)
     return f"{head} {text}" if text else head

@@ -10,7 +10,7 @@ from agro_data.intent.questions.functions import function_words, metric
 from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, quantity, subject, term
+from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, quantity, subject, term, versioned
 from agro_data.intent.questions.relatives import deed
 from agro_data.intent.tree import (
     Aggregate,
@@ -126,7 +126,8 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
             return Content(f"the number of {parents[0]} {parents[1]}", ask=f"how many {' '.join(parents[::2])}")
         kinds = words.plural(kind_of(scene, count.argument, base))
         different = voice.pick("different", "distinct")
-        where = f"do {many} have" if many == scene.many(base) else f"are there among {many}"
+        plain = many == scene.many(base) and not versioned(scene, count.argument)
+        where = f"do {many} have" if plain else f"are there among {many}"
         where = "are there" if kinds == many else where
         ask = f"how many {different} {kinds} {where}"
         return Content(np, ask=ask)
