@@ -12,7 +12,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.identity import database_identity
 from agro_data.databases.types import Database
 from agro_data.diversity.splits import SAME_DATABASE
-from agro_data.evaluation.load import load_questions
+from agro_data.evaluation.load import load_questions, only_database
 from agro_data.evaluation.loaded import Pair
 from agro_data.evaluation.sources import named_databases
 from agro_data.hashing import stable_hash
@@ -166,12 +166,13 @@ def questions_of_version(
 
 
 def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
-    """The questions of a file or folder in any form that `evaluation.load` knows; their golds may be unknown.
+    """The questions of a file or folder in any form that `evaluation.load` knows; their golds may be unknown. They are
+    about the one database that `databases` is, where no row names any.
 
     A row about a database without a table that can be read costs only itself. Raises `UnreadableInput`, and
     `ConfigError` when a database that they name is not below `databases`, or every row is such a one.
     """
-    loaded = load_questions(path)
+    loaded = load_questions(path, only_database(databases))
     found, missing = named_databases(databases, {pair.db_id for pair in loaded.pairs})
     if missing:
         told = [_unknown(name, why, databases, loaded.pairs) for name, why in missing.items()]

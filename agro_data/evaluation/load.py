@@ -106,15 +106,16 @@ def pairs_in(rows: Iterable[Mapping[str, Any]], database: str = "") -> Loaded:
     return Loaded(tuple(found), tuple(wrong))
 
 
-def load_questions(path: Path | str) -> Loaded:
-    """Questions as `load_pairs` finds them. The file need not have SQL: `Pair.sql` is then "".
+def load_questions(path: Path | str, database: str = "") -> Loaded:
+    """Questions as `load_pairs` finds them, about `database` where no row names any. The file need not have SQL:
+    `Pair.sql` is then "".
 
     Raises `UnreadableInput` when no row has a question and a database.
     """
     place = Path(path).expanduser()
     if place.is_dir() or not place.exists():
-        return load_pairs(place)
-    items = read_rows(place)
+        return load_pairs(place, database)
+    items = _about(read_rows(place), database)
     check_fields(place, items, {"question": QUESTION, "database": DATABASE})
     pairs: list[Pair] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]

@@ -354,6 +354,18 @@ def test_predictions_name_the_database_as_the_questions_do(place: Path, tmp_path
     assert loaded.predictions[0].predictions == (ROWS[0][2],)
 
 
+def test_questions_that_name_no_database_are_about_the_one_that_is_given(place: Path, tmp_path: Path) -> None:
+    school = place / "databases" / "school" / "school.sqlite"
+    (tmp_path / "mine.csv").write_text("question\nHow many schools are there?\nWhich?\n")
+    asked = questions_of_file(tmp_path / "mine.csv", school, tmp_path / "cache")
+    assert [(row["db_id"], row["question"]) for row in asked.rows] == [
+        ("school", "How many schools are there?"),
+        ("school", "Which?"),
+    ]
+    with pytest.raises(ConfigError, match="no database field"):
+        questions_of_file(tmp_path / "mine.csv", place / "databases", tmp_path / "cache")  # a folder may hold several
+
+
 def test_rows_about_a_database_that_is_not_there_are_named(place: Path, tmp_path: Path) -> None:
     """And what else is wrong with the file."""
     rows = [{"db_id": db_id, "question": "Which?"} for db_id in ("scool", "school", "scool", "colege")]
