@@ -14,11 +14,16 @@ def find_corpus(datasets: Path, named: str = "") -> Version:
 
     Raises `NoVersion`, which says what to run.
     """
-    if named:
-        below = datasets / named
-        there = (below / "manifest.json").is_file() or list_versions(below.parent, below.name)
-        return open_version(below if there else Path(named))
+    below = datasets / named
+    if named and ((below / "manifest.json").is_file() or list_versions(below.parent, below.name)):
+        return open_version(below)
     corpora = list_corpora(datasets)
+    if named:
+        try:
+            return open_version(Path(named))
+        except NoVersion as error:
+            there = f"below {datasets} there are {', '.join(corpora)}" if corpora else f"there is none below {datasets}"
+            raise NoVersion(f"{error}; {there}") from None
     if not corpora:
         raise NoVersion(f"there is no corpus below {datasets}: run `make corpus`, or `agro build --databases PATH`")
     return Version(newest(datasets, corpora))

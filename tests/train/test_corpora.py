@@ -42,6 +42,18 @@ def test_without_a_corpus_it_says_what_to_run(tmp_path: Path) -> None:
             find_corpus(folder)
 
 
+def test_a_name_that_is_no_corpus_is_told_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(NoVersion, match=f"^shpo: not a corpus version .*; there is none below {tmp_path}$"):
+        find_corpus(tmp_path, "shpo")
+    for corpus in ("shop", "demo"):
+        make_version(tmp_path, corpus, 1)
+    for named in ("shpo", "demo/v0002-0123abcd"):
+        with pytest.raises(
+            NoVersion, match=f"^{named}: not a corpus version .*; below {tmp_path} there are demo, shop$"
+        ):
+            find_corpus(tmp_path, named)
+
+
 def test_databases_are_where_the_corpus_was_built_or_where_one_says(tmp_path: Path) -> None:
     version = find_corpus(make_version(tmp_path, "demo", 1).parents[1])
     assert find_databases_of(version) == tmp_path
