@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agro_data.databases.connections import Connection
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
+from agro_data.databases.table_info import Connection
 from agro_data.profiling.naming import Names
 from agro_data.profiling.profile import ForeignKey
 from agro_data.profiling.reading import TableRead
