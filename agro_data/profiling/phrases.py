@@ -35,6 +35,8 @@ _NOUNS = {
     "valid from": "start of validity",
     "valid to": "end of validity",
     "valid until": "end of validity",
+    "dbt valid from": "start of validity",
+    "dbt valid to": "end of validity",
     "effective from": "effective start",
     "effective to": "effective end",
     "expires at": "expiry time",

@@ -412,6 +412,7 @@ def test_a_snapshot_by_dbt_is_current_where_nothing_has_followed(tmp_path: Path)
     assert table.versions is not None
     assert (table.versions.column, table.versions.current) == ("dbt_valid_to", None)
     assert table.partial_keys == ((("order_id",), '"dbt_valid_to" IS NULL'),)
+    assert table.column("dbt_valid_to").phrase == "end of validity"
 
 
 def test_rows_that_are_marked_as_deleted_are_told(tmp_path: Path) -> None:
