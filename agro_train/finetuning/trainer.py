@@ -40,7 +40,7 @@ def make_trainer(
         "output_dir": str(folder / "checkpoints"),
         "learning_rate": tuning.learning_rate,
         "lr_scheduler_type": "cosine",
-        "warmup_steps": tuning.warmup,
+        "warmup_steps": _warmup(steps, tuning.warmup),
         "gradient_accumulation_steps": tuning.batch // tuning.micro_batch,
         "max_length": tuning.max_length,
         "gradient_checkpointing": False,
@@ -72,6 +72,12 @@ def make_trainer(
     )
     rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
     return SFTTrainer(model=module, args=on_one_gpu(settings), train_dataset=rows, **given)
+
+
+def _warmup(steps: int, share: float) -> float:
+    """The share of the steps over which the learning rate rises. It rises from 0: where it would do so for one step,
+    that step taught nothing, and there is none."""
+    return share if steps * share > 1 else 0.0
 
 
 def _between_lines(steps: int, save_every: int) -> int:

@@ -23,6 +23,7 @@ from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune as fine_tune_module
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import LanguageModel, load_tokenizer
+from agro_train.language_model.moved import parameters_moved
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
@@ -189,14 +190,20 @@ def test_no_line_of_metrics_is_cut_by_a_checkpoint(base: Path, tmp_path: Path) -
     assert lines == [*range(2, 33, 2)]
 
 
+def test_a_training_of_one_step_learns_from_it(base: Path, tmp_path: Path) -> None:
+    done = fine_tune(base, EXAMPLES, replace(TUNING, batch=8, micro_batch=8), draft(tmp_path / "run"))
+    assert done["steps"] == 1
+    assert parameters_moved(base, tmp_path / "run" / "model").any
+
+
 def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: ColdStartConfig) -> None:
     """transformers logs such a loss as 0, and trains on."""
     lines: list[Mapping[str, Any]] = []
-    with pytest.raises(SettingsError, match=r"step 3: the (loss|gradient) is no number \(nan\).* lower learning_rate"):
+    with pytest.raises(SettingsError, match=r"step 2: the (loss|gradient) is no number \(nan\).* lower learning_rate"):
         train(replace(config, learning_rate=1e30, save_every=1), lines.append)
-    assert [line["step"] for line in lines if "learning_rate" in line] == [1, 2]
+    assert [line["step"] for line in lines if "learning_rate" in line] == [1]
     assert runs_of(Path(config.models), "cold-start") == []
-    assert not [*Path(config.models).rglob("checkpoint-3")]
+    assert not [*Path(config.models).rglob("checkpoint-2")]
 
 
 def test_only_own_tokens_are_learnt() -> None:
