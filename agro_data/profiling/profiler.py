@@ -16,7 +16,7 @@ from agro_data.databases.table_info import Connection, TableInfo
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.credentials import holds_credentials, unread
 from agro_data.profiling.denoting import NumberedRows, names_rows, numbered_rows
-from agro_data.profiling.hiding import lost_keys, visible_part
+from agro_data.profiling.hiding import guarded, hidden_places, lost_keys, said_of_views, visible_part
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
@@ -33,6 +33,7 @@ from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.titles import title_of
 from agro_data.profiling.trees import is_tree
 from agro_data.profiling.unit_columns import with_units, with_units_of_parents
+from agro_data.profiling.views import shown_by_views
 
 SAMPLE_ROWS = 300
 SEED = 0  # of the rows that are sampled
@@ -52,7 +53,9 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         listed = connection.objects()
         schema = {table.name: [column.name for column in table.columns] for table in listed}
         semantics = read_semantics(database, schema, values=values and side_values)
-        tables = [visible for table in listed if (visible := visible_part(table, semantics)) is not None]
+        shown = shown_by_views(listed, database.dialect)
+        hidden, in_views = hidden_places(listed, semantics, shown)
+        tables = [visible for table in listed if (visible := visible_part(table, hidden | in_views)) is not None]
         names = name_database(
             {table.name: [column.name for column in table.columns] for table in tables},
             {table.name: _hints(table, semantics) for table in tables},
@@ -69,7 +72,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
         ]
         needed = _needed_groups(declared + stated, proposals)
-        problems = [*semantics.problems, *lost_keys(listed, tables)]
+        problems = [*semantics.problems, *lost_keys(listed, tables), *said_of_views(in_views)]
         reads: dict[str, TableRead] = {}
         unread: list[str] = []
         for table in tables:
@@ -97,7 +100,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             )
             for name, read in reads.items()
         ]
-    profiles = with_units_of_parents(made, keys)
+    profiles = with_units_of_parents(guarded(made, semantics, shown), keys)
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,

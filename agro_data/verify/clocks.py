@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from agro_data.sql.from_items import rows_of_json
+from agro_data.sql.lineage import outputs_at
 from agro_data.sql.resolution import Binding, Resolution, Source, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite
@@ -102,7 +103,7 @@ class _Way:
             if binding is not None:  # else there is no such column, which is said elsewhere
                 yield from ((origin, inside) for origin in self._origins(binding, inside))
         elif isinstance(node, exp.Query):
-            for select, place in self._placed(node, 0):
+            for select, place in outputs_at(self.names, node, 0):
                 yield from ((origin, inside) for origin in self._output(select, place, inside))
         elif isinstance(node, exp.Case):
             results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
@@ -146,7 +147,7 @@ class _Way:
         if source.table:
             yield None
         elif source.query is not None:
-            for select, place in self._placed(source.query.query, list(source.query.outputs).index(name)):
+            for select, place in outputs_at(self.names, source.query.query, list(source.query.outputs).index(name)):
                 if self._is_new(select, name, inside):
                     yield from self._output(select, place, inside)
         elif isinstance(source.node, exp.Values):
@@ -165,19 +166,6 @@ class _Way:
             yield from self._of_source(*origin, inside)
         else:
             yield origin
-
-    def _placed(self, query: exp.Expr, place: int) -> Iterator[tuple[exp.Select, int]]:
-        """The SELECTs whose rows a query gives, without brackets, and where each has what is at `place` of them all."""
-        if isinstance(query, exp.Select):
-            yield query, place
-        elif isinstance(query, exp.SetOperation):
-            for side in (query.this, query.expression):
-                if not query.args.get("by_name"):
-                    yield from self._placed(side, place)
-                elif (name := self.names.outputs[id(query)][place]) in self.names.outputs[id(side)]:
-                    yield from self._placed(side, self.names.outputs[id(side)].index(name))
-        elif query.this is not None:
-            yield from self._placed(query.this, place)
 
     def _is_new(self, node: exp.Expr, name: str, inside: bool) -> bool:
         key = (id(node), name, inside)
