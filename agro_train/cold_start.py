@@ -87,7 +87,7 @@ class ColdStartConfig(TrajectoriesConfig):
     precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
     check_questions: int = 40  # questions of such a look
-    save_every: int = 200  # steps between two checkpoints
+    save_every: int = 200  # steps between two checkpoints; one process also makes one every ten minutes
 
     def __post_init__(self) -> None:
         super().__post_init__()

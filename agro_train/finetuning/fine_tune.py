@@ -42,6 +42,7 @@ def fine_tune(
     from transformers import PrinterCallback  # noqa: PLC0415
 
     from agro_train.finetuning.log import FineTuningLog, seconds_of  # noqa: PLC0415
+    from agro_train.finetuning.saving import SavedInTime  # noqa: PLC0415
 
     tokenizer = load_tokenizer(base)
     kind = torch.bfloat16 if tuning.precision == "bfloat16" else torch.float32
@@ -62,7 +63,7 @@ def fine_tune(
             return look(module)
 
     log = FineTuningLog(draft, tuning, len(examples), look_under_way if check else None, report)
-    trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, [log])
+    trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, [log, SavedInTime()])
     freeze(trainer.model, tuning.freeze)
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()

@@ -21,6 +21,7 @@ from agro_data.config import ConfigError
 from agro_train import teach
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune as fine_tune_module
+from agro_train.finetuning import saving
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import LanguageModel, load_tokenizer
 from agro_train.language_model.moved import parameters_moved
@@ -180,6 +181,26 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     assert learnt["resumed_from"] == f"checkpoint-{resumed}"
     assert learnt["summary"] == whole["summary"]
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
+
+
+def test_a_long_training_saves_in_time(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the checkpoints that `save_every` asks for, at a line of metrics, so that a break costs minutes."""
+    tuning = replace(TUNING, epochs=4.0, save_every=200)
+    whole = fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "whole"))
+    monkeypatch.setattr(saving, "SECONDS", 0.0)
+
+    class Killed(Exception):
+        pass
+
+    def die(line: Mapping[str, Any]) -> None:
+        if line["step"] > 8:
+            raise Killed
+
+    with pytest.raises(Killed):
+        fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "cut"), report=die)
+    learnt = fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "cut"))
+    assert learnt["resumed_from"] is not None
+    assert learnt["summary"] == whole["summary"]
 
 
 def test_no_line_of_metrics_is_cut_by_a_checkpoint(base: Path, tmp_path: Path) -> None:
