@@ -172,6 +172,9 @@ def build_command(
 @click.argument("path", type=A_PATH)
 @click.option("--draft", is_flag=True, help="Write a first semantics.yml for each database to standard output.")
 @click.option(
+    "--out", type=A_PATH, metavar="FILE", help="Write the draft there; what the file says is read first, and kept."
+)
+@click.option(
     "--values",
     type=click.Choice(["source", "synthetic"]),
     default="source",
@@ -179,19 +182,25 @@ def build_command(
     help="synthetic: no value of the source is written anywhere, the draft and the cache included.",
 )
 @as_json
-def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> None:
+def databases_command(path: Path, draft: bool, out: Path | None, values: str, as_json: bool) -> None:
     """List what is found at PATH, with tables and their rows and columns, views, keys and problems.
 
     \b
     Examples:
       agro databases datasets/samples
-      agro databases my.sqlite --draft > semantics.yml
+      agro databases my.sqlite --draft --out my.semantics.yml
     """
     from agro_data.profiling.cache import cached_profile  # noqa: PLC0415
     from agro_data.profiling.semantics import draft_semantics  # noqa: PLC0415
     from agro_data.profiling.sources import stated_hiding  # noqa: PLC0415
 
     catalog = usable_databases(path)
+    if out is not None:
+        if not draft or len(catalog.databases) > 1:
+            raise ConfigError(
+                f"--out {out}: a file for the --draft of one database; {path} has {len(catalog.databases)}"
+            )
+        check_written({"--out": out}, [], [path])
     cache = cache_folder(RunConfig()) / "profiles"
     problems = [str(problem) for problem in catalog.problems if problem.left_out]
     remarks = [str(problem) for problem in catalog.problems if not problem.left_out]
@@ -203,7 +212,11 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
             problems.append(f"{database.path}: cannot be profiled ({type(error).__name__}: {error})")
             continue
         if draft:
-            put(draft_semantics(profile, stated_hiding(database)))
+            text = draft_semantics(profile, stated_hiding(database))
+            if out is None:
+                put(text)
+            else:
+                write_text(out, text)
             continue
         tables = [table for table in profile.tables if not table.is_view]
         listing.append(

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from making import make_school, packed
 from polars.exceptions import ColumnNotFoundError, ComputeError
 
@@ -136,6 +137,18 @@ def test_databases_lists_and_drafts(place: Path) -> None:
     assert (listing["databases"][0]["tables"], listing["databases"][0]["views"]) == (3, 0)
     draft = agro("databases", "school.sqlite", "--draft", cwd=place)
     assert "teacher" in draft.stdout
+
+
+def test_a_draft_in_the_place_of_a_file_keeps_what_it_hides(tmp_path: Path) -> None:
+    """A shell that writes the file would empty it before it is read."""
+    make_school(tmp_path / "school.sqlite")
+    beside = tmp_path / "school.semantics.yml"
+    beside.write_text("tables: {teacher: {columns: {name: {hidden: true}}}}", encoding="utf-8")
+    agro("databases", "school.sqlite", "--draft", "--out", beside.name, cwd=tmp_path)
+    assert yaml.safe_load(beside.read_text())["tables"]["teacher"]["columns"]["name"]["hidden"] is True
+    refused = agro("databases", "school.sqlite", "--out", beside.name, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "a file for the --draft of one database" in refused.stderr
 
 
 @pytest.mark.parametrize(
