@@ -18,6 +18,7 @@ from agro_data.intent.questions.voice import Voice
 from agro_data.intent.renderings import renderings
 from agro_data.intent.tree import (
     Aggregate,
+    AggregateFunction,
     And,
     Column,
     Comparator,
@@ -352,3 +353,27 @@ def test_a_name_that_several_share_is_asked_for_once() -> None:
     left = Query((SONGS, ARTISTS), out(NAME), (join,), where=Comparison("=", TITLE, Value("Ode")))
     texts = said(SetOperation("union", left, replace(left, where=Comparison("=", TITLE, Value("Elegy")))))
     assert all("different" in text or "distinct" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("operator", "figure"), [(">", "avg"), ("<", "avg"), (">=", "avg"), ("<=", "avg"), ("=", "min")]
+)
+def test_nothing_follows_the_average_of_all_that_could_be_said_of_them(
+    operator: Comparator, figure: AggregateFunction
+) -> None:
+    """ "Students older than the average age of all students with sex M" asks of others."""
+    student = table(
+        "student",
+        column("name", "text", "text", "name", unique=True),
+        column("age", "integer", "measure", "age", integral=True),
+        column("sex", "text", "category", "sex"),
+    )
+    average = Query((Source("t2", "student"),), (Output(Aggregate(figure, Column("t2", "age"))),))
+    tests = (
+        Comparison(operator, Column("t1", "age"), Scalar(average)),
+        Comparison("=", Column("t1", "sex"), Value("M")),
+    )
+    query = Query((Source("t1", "student"),), (Output(Column("t1", "name")),), where=And(tests))
+    for text in said(query, DatabaseProfile("school", "sqlite", "0", (student,))):
+        assert re.search(r"\w+ age of all students[.?]?$", text), text
+        assert "years old" not in text

@@ -262,9 +262,8 @@ def _older(phrase: str, operator: Comparator, text: str) -> str:
         return f"{pair[operator == '<']} than {text}"
     if phrase != "age":
         return ""
-    return {">": f"older than {text}", "<": f"younger than {text}", ">=": f"at least {text} years old"}.get(
-        operator, ""
-    )
+    old = f"at least {text} years old" if text[:1].isdigit() else ""
+    return {">": f"older than {text}", "<": f"younger than {text}", ">=": old}.get(operator, "")
 
 
 def counted(phrase: str) -> str:

@@ -291,10 +291,11 @@ def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) ->
     output = right.query.select[0].expression
     whole = scalar(scene, right)
     is_ = words.be(phrase)
+    # "older than the average age of all students": what follows would be said of all students.
     if predicate.operator == "=" and isinstance(output, Aggregate):
         extreme = whole.removeprefix("the ")
-        return Atom(have=f"the {extreme}", whose=f"{phrase} {is_} equal to the {extreme}")
-    return compared(phrase, "number", predicate.operator, whole, voice, count=False)
+        return Atom(have=f"the {extreme}", whose=f"{phrase} {is_} equal to the {extreme}", heavy=True)
+    return replace(compared(phrase, "number", predicate.operator, whole, voice, count=False), heavy=True)
 
 
 def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -> Atom:
