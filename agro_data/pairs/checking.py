@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.counted_groups import check_counted_groups
 from agro_data.pairs.culprits import by_halves
 from agro_data.pairs.distinct import check_distinct
 from agro_data.pairs.divisions import check_divisions
@@ -90,7 +91,9 @@ def _check_together(
     def wording(pair: Pair) -> Sequence[Finding]:
         if pair.sql not in names:
             return ()
-        return check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile, database.dialect)
+        known = names[pair.sql]
+        said = check_wording(pair.question, pair.evidence, pair.sql, known, profile, database.dialect)
+        return [*said, *check_counted_groups(pair.question, known, results.get(pair.sql))]
 
     def further(pair: Pair) -> Iterator[Finding]:
         """What makes an accepted SQL beside the gold of no use."""

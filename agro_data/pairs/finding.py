@@ -225,6 +225,13 @@ _KINDS = (
     Kind("extreme_reversed", "warning", True, "The other end than asked", "turn ASC and DESC, or MIN and MAX"),
     Kind("average_missing", "warning", True, "An average is asked for and not computed", "use AVG, or reword"),
     Kind("count_missing", "warning", True, "A count is asked for and not computed", "use COUNT, or reword"),
+    Kind(
+        "groups_counted",
+        "warning",
+        True,
+        "One number is asked for and a count of each group comes out",
+        "count the groups (SELECT COUNT(*) FROM (...)), leave GROUP BY out, or ask for each",
+    ),
     Kind("count_not_asked", "warning", True, "A count comes out and nobody asked for one", "reword, or select rows"),
     Kind("extreme_missing", "warning", False, "An extreme is asked for and not taken", "look whether it is meant"),
     Kind("negation_missing", "warning", False, "The question negates, the SQL does not", "look whether it is meant"),

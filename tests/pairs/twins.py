@@ -229,6 +229,14 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("How many stalls are there?", "SELECT count(*) FROM stall"),
     ),
     (
+        "groups_counted",
+        ("How many stalls have more than one sale?", "SELECT count(*) FROM sale GROUP BY stall_id HAVING count(*) > 1"),
+        (
+            "How many sales has each stall with more than one?",
+            "SELECT count(*) FROM sale GROUP BY stall_id HAVING count(*) > 1",
+        ),
+    ),
+    (
         "count_not_asked",
         ("What are the towns?", "SELECT count(DISTINCT town) FROM stall"),
         ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
