@@ -30,9 +30,11 @@ _HIGH = frozenset({"max", "maximum", "high", "higher", "highest", "top", "peak"}
 _LOW = frozenset({"min", "minimum", "low", "lower", "lowest", "least"})
 
 _NEGATION = re.compile(r"\b(?:not|never|without|neither|nor|nobody|except)\b|n't\b", re.IGNORECASE)
-# What a join leaves out needs no negation, and a group for each of two says of both.
+# What a join leaves out needs no negation, nor what DISTINCT does, and a group for each of two says of both.
 _AFFIRMED = re.compile(
-    r"\bnot only\b|\bwhether or not\b|\bif not\b|\b(?:ignor|exclud|omit|skip|disregard)\w*", re.IGNORECASE
+    r"\bnot only\b|\bwhether or not\b|\bif not\b|\b(?:ignor|exclud|omit|skip|disregard)\w*"
+    r"|\bwithout (?:any )?(?:repe(?:at|tition)|duplicat)\w*",
+    re.IGNORECASE,
 )
 _NEGATIVE = (exp.Group, exp.Not, exp.NEQ, exp.Except, exp.Is, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Boolean, exp.Case)
 _NO = re.compile(r"(?:0|-1|n|f|false|(?:no|un|in|dis|without).*)\Z", re.IGNORECASE | re.DOTALL)

@@ -10,7 +10,13 @@ import click
 from agro_data.verbs.options import A_PATH
 from agro_train.programs.usual import COMPACT, SAMPLES, UNTRAINED_BUDGET, Kind
 
-decoding = click.option("--decoding", type=click.Choice(get_args(Kind)), default="greedy", show_default=True)
+decoding = click.option(
+    "--decoding",
+    type=click.Choice(get_args(Kind)),
+    default="greedy",
+    show_default=True,
+    help="The likeliest answer, a vote of several (adaptive: as few as settle it), or a tree of turns.",
+)
 samples = click.option(
     "--samples",
     type=click.IntRange(2),

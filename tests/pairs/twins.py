@@ -268,6 +268,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "negation_missing",
+        ("Which towns have a stall, without York?", "SELECT DISTINCT town FROM stall"),
+        ("Which towns have a stall, without repeats?", "SELECT DISTINCT town FROM stall"),
+    ),
+    (
+        "negation_missing",
         ("Which stalls are not in York?", "SELECT name FROM stall WHERE town = 'York'"),
         ("Which stalls are not in York?", "SELECT name FROM stall WHERE town <> 'York'"),
     ),
