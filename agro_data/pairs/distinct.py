@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.row_keys import nouns_of, row_keys
-from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.words import noun_forms
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.said import plain
-from agro_data.verify.difference import first_difference
-from agro_data.verify.execution import execute
 
 _DIFFERENT = r"(?:different|distinct|unique)"
 _APART = "".join(
@@ -39,15 +36,6 @@ _FIRST = re.compile(
     rf"(?: (?:all|the|of))* {_DIFFERENT}\b(?: \w+)?"
 )
 _COUNTED = re.compile(rf"\b(?:how many|(?:number|count) of)(?: (?:the|all|total))* {_DIFFERENT}(?: \w+)?")
-
-
-@dataclass(frozen=True)
-class _Offer:
-    """The finding if the second of two statements proves to give another answer than the first."""
-
-    finding: Finding
-    all_rows: str
-    different: str
 
 
 def check_distinct(
@@ -65,19 +53,11 @@ def check_distinct(
         and re.search(_DIFFERENT, question := plain(pair.question))
         and (one := next(_offers(question, names[pair.sql], profile, database.dialect), None)) is not None
     }
-    asked = [(database, text) for one in offered.values() for text in (one.all_rows, one.different)]
-    results = iter(execute(asked, sandbox, "rows"))
-    findings: list[list[Finding]] = [[] for _ in pairs]
-    for number, one in offered.items():
-        every, different = next(results), next(results)
-        if every.ok and different.ok and not same_answer(every.rows, different.rows, ordered=False):
-            parts = first_difference(different.rows, every.rows, ordered=False)
-            told = one.finding
-            findings[number].append(Finding(told.kind, told.says, f"{one.different}: {parts}", told.mended))
-    return findings
+    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
+    return [shown.get(number, []) for number in range(len(pairs))]
 
 
-def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Offer]:
+def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
     select = found.tree
     if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
         return
@@ -92,7 +72,7 @@ def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect:
 
 def _listed(
     question: str, select: exp.Select, scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> Iterator[_Offer]:
+) -> Iterator[Offer]:
     """Values that come out several times. Two rows of a table may well be called the same: only a join repeats one."""
     items = [item.unalias().unnest() for item in select.expressions]
     keys = row_keys(scope, profile)
@@ -105,7 +85,7 @@ def _listed(
         text = _distinct(found, select, dialect)
         mended = text if select.args.get("order") is None else ""
         says = f"The question says {said!r}, and the same row comes out several times."
-        yield _Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, dialect), text)
+        yield Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, dialect), text)
     for table, noun in rows.items() if len(scope.sources) > 1 and not said else ():
         key = keys[table]
         if key is not None and key.source.table == table and not any(item.is_star for item in items):
@@ -113,7 +93,7 @@ def _listed(
             every, text = sql_text(select, dialect), _distinct(found, select, dialect)
             select.expressions.pop()
             says = f"The question says {noun!r}, and rows with the same {'.'.join(key.place)} come out several times."
-            yield _Offer(Finding("distinct_missing", says), every, text)
+            yield Offer(Finding("distinct_missing", says), every, text)
 
 
 def _said(item: exp.Expr, question: str, found: Resolution, profile: DatabaseProfile) -> str:
@@ -132,7 +112,7 @@ def _counted(
     found: Resolution,
     profile: DatabaseProfile,
     dialect: Dialect,
-) -> Iterator[_Offer]:
+) -> Iterator[Offer]:
     """A column whose values are counted as often as they stand there. Where rows of a table are to be counted, two may
     have the same value (`pairs.repeats`).
     """
@@ -143,7 +123,7 @@ def _counted(
         new = [(call, exp.Count(this=exp.Distinct(expressions=[call.this.copy()]))) for call in calls]
         text = rewritten(found, new, dialect)
         says = f"The question says {said[0]!r}, and {sql_text(calls[0], dialect)} counts the same value several times."
-        yield _Offer(Finding("distinct_missing", says, mended=text), sql_text(found.tree, dialect), text)
+        yield Offer(Finding("distinct_missing", says, mended=text), sql_text(found.tree, dialect), text)
 
 
 def _distinct(found: Resolution, select: exp.Select, dialect: Dialect) -> str:

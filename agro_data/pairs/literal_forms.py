@@ -17,15 +17,13 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of, profile_at
-from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.dates import all_days
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 from agro_data.sql.resolution import Resolution, value_of
-from agro_data.verify.difference import first_difference
-from agro_data.verify.execution import execute
 
 _SIZES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _DAY = re.compile(r"(?P<y>\d{4})(?P<a>[-/.]?)(?P<m>\d{1,2})(?P=a)(?P<d>\d{1,2})")
@@ -88,24 +86,17 @@ def _proved(
     database: Database, names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
     """The findings of each statement whose answer is another with its changes."""
-    offered: dict[str, Finding] = {}
+    offered: dict[str, Offer] = {}
     for sql, some in changes.items():
         nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
         if nodes:
             says = " ".join(dict.fromkeys(one.says for one in some))
             text = rewritten(names[sql], nodes, database.dialect)
-            sure = all(one.sure for one in some)
-            offered[sql] = Finding("literal_other_form", says, text, text if sure else "")
-    asked = [(database, text) for sql, one in offered.items() for text in (sql, one.witness)]
-    results = iter(execute(asked, sandbox, "rows"))
-    findings: dict[str, list[Finding]] = {sql: [] for sql in changes}
-    for sql, one in offered.items():
-        as_it_is, other = next(results), next(results)
-        ordered = names[sql].ordered
-        if as_it_is.ok and other.ok and not same_answer(as_it_is.rows, other.rows, ordered):
-            parts = first_difference(other.rows, as_it_is.rows, ordered=ordered)
-            findings[sql].append(Finding(one.kind, one.says, f"{one.witness}: {parts}", one.mended))
-    return findings
+            mended = text if all(one.sure for one in some) else ""
+            finding = Finding("literal_other_form", says, mended=mended)
+            offered[sql] = Offer(finding, sql, text, names[sql].ordered)
+    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
+    return {sql: shown.get(sql, []) for sql in changes}
 
 
 def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, after: bool = False) -> Iterator[_Change]:

@@ -15,10 +15,10 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of
-from agro_data.pairs.sizes import same_answer
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
@@ -28,8 +28,6 @@ from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.joined_on import joined_on
 from agro_data.sql.resolution import Binding, Resolution, Scope, Source
 from agro_data.sql.walks import around
-from agro_data.verify.difference import first_difference
-from agro_data.verify.execution import execute
 from agro_data.verify.proofs import proved_equivalent
 
 _ALL = re.compile(
@@ -62,21 +60,15 @@ def check_outer_joins(
     names = {sql: joined_on(found, database.dialect, profile.schema) for sql, found in names.items()}
     joins = {sql: list(_outer_joins(found)) for sql, found in names.items()}
     told = {sql: list(_counted(names[sql], some, profile, database.dialect)) for sql, some in joins.items() if some}
-    offered: dict[int, list[Finding]] = {}
+    offers: list[tuple[int, Offer]] = []
     for number, pair in enumerate(pairs):
         if joins.get(pair.sql):
             undone = _undone(pair, names[pair.sql], joins[pair.sql], keys, database.dialect)
-            offered[number] = [*told[pair.sql], *undone]
-    asked = [(pairs[number].sql, one.witness) for number, some in offered.items() for one in some]
-    results = iter(execute([(database, text) for both in asked for text in both], sandbox, "rows"))
+            ordered = names[pair.sql].ordered
+            offers += [(number, Offer(one, pair.sql, one.witness, ordered)) for one in (*told[pair.sql], *undone)]
     findings: list[list[Finding]] = [[] for _ in pairs]
-    for number, some in offered.items():
-        ordered = names[pairs[number].sql].ordered
-        for one in some:
-            as_it_is, other = next(results), next(results)
-            if as_it_is.ok and other.ok and not same_answer(as_it_is.rows, other.rows, ordered):
-                parts = first_difference(other.rows, as_it_is.rows, ordered=ordered)
-                findings[number].append(Finding(one.kind, one.says, f"{one.witness}: {parts}", one.mended))
+    for (number, _), some in zip(offers, demonstrated(database, [one for _, one in offers], sandbox), strict=True):
+        findings[number] += some
     return findings
 
 

@@ -18,18 +18,16 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.row_keys import RowKey, nouns_of, row_keys
-from agro_data.pairs.sizes import same_answer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
-from agro_data.verify.difference import first_difference
-from agro_data.verify.execution import execute
 
 _BEFORE = r"(?: (?:of|the|all|any|different|distinct|unique|other|those|these|total))*(?: (?!of\b|and\b|or\b)\w+)?"
 _COUNTED = rf"\b(?:how many|(?:number|count) of){_BEFORE} (?:%s)\b"
@@ -59,30 +57,21 @@ def check_repeats(
     sandbox: Sandbox,
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
-    offered = {
-        number: list(_offers(plain(pair.question), names[pair.sql], profile, database.dialect))
+    offers = [
+        (number, _offer(one, pair.sql, names[pair.sql].ordered))
         for number, pair in enumerate(pairs)
         if pair.sql in names and pair.question.strip()
-    }
-    asked = [
-        (database, text)
-        for number, some in offered.items()
-        for one in some
-        for whole in (one.alone or pairs[number].sql,)
-        for text in (whole, one.once, one.repeated or whole)
+        for one in _offers(plain(pair.question), names[pair.sql], profile, database.dialect)
     ]
-    results = iter(execute(asked, sandbox, "rows"))
     findings: list[list[Finding]] = [[] for _ in pairs]
-    for number, some in offered.items():
-        for one in some:
-            ordered = names[pairs[number].sql].ordered and not one.alone
-            as_it_is, once, repeated = (next(results) for _ in range(3))
-            if not (as_it_is.ok and once.ok and repeated.ok):
-                continue
-            if not any(same_answer(once.rows, other.rows, ordered) for other in (as_it_is, repeated)):
-                parts = first_difference(once.rows, as_it_is.rows, ordered=ordered)
-                findings[number].append(Finding("counted_again", one.says, f"{one.once}: {parts}"))
+    for (number, _), some in zip(offers, demonstrated(database, [one for _, one in offers], sandbox), strict=True):
+        findings[number] += some
     return findings
+
+
+def _offer(one: _Once, sql: str, ordered: bool) -> Offer:
+    finding = Finding("counted_again", one.says)
+    return Offer(finding, one.alone or sql, one.once, ordered and not one.alone, one.repeated)
 
 
 def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Once]:
