@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -11,13 +10,13 @@ from agro_data.intent.questions.comparing import (
     between,
     compared,
     counted,
-    in_year,
     listed_values,
     matched,
     missing,
     placed,
     sort_of,
 )
+from agro_data.intent.questions.date_parts import date_test, part_of_date
 from agro_data.intent.questions.equality import by_meaning, called, stated
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
@@ -54,11 +53,6 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-from agro_data.sql.said import MONTHS
-
-_DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "weekday name",
-               "year_month": "month (YYYY-MM)"}  # fmt: skip
-
 
 _LINKS = ("of", "of", "of", "of", "for")
 
@@ -74,7 +68,7 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Arithmetic):
         return combined(scene, expression, term(scene, expression.left, base), term(scene, expression.right, base))
     if isinstance(expression, DatePart):
-        return _part_of_date(scene, expression, base)
+        return part_of_date(scene, expression, base, term(scene, expression.argument, base))
     if isinstance(expression, TextFunction):
         return text_function(scene, expression, [term(scene, a, base) for a in expression.arguments])
     if isinstance(expression, Aggregate):
@@ -90,31 +84,6 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Window):
         return {"sum": "running total", "lag": "previous value"}.get(expression.function, "rank")
     raise TypeError(f"no words for {type(expression).__name__}")
-
-
-def _part_of_date(scene: Scene, expression: DatePart, base: str) -> str:
-    """ "year of the order date"; "order year", "year of birth", or a mere "year", where that can mean nothing else."""
-    part, column = _DATE_PARTS[expression.part], expression.argument
-    phrase = term(scene, column, base)
-    if _in_utc(scene, column):
-        return f"UTC {part} of the {phrase}"
-    whole = f"{part} of the {phrase}"
-    table = scene.table(column.source) if isinstance(column, Column) else None
-    if table is None or not isinstance(column, Column) or not scene.same(base, column.source):
-        return whole
-    short = ""
-    if phrase == "date":
-        others = (c for c in table.columns if c.name != column.name and sort_of(c) in ("date", "year"))
-        short = part if next(others, None) is None else ""
-    elif expression.part == "year" and re.fullmatch(r"\w+ date|date of \w+|date \w+ed(?: in)?", phrase):
-        short = re.sub(r"\bdate\b", "year", phrase)
-    return short if short and all(c.phrase.lower() != short.lower() for c in table.columns) else whole
-
-
-def _in_utc(scene: Scene, expression: Expression) -> bool:
-    """Whether it is another year or day elsewhere: of a moment that knows its time zone."""
-    profile = _profile(scene, expression)
-    return profile is not None and profile.is_zoned
 
 
 def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:
@@ -264,7 +233,11 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     left, right, voice = predicate.left, predicate.right, scene.voice
     profile = _profile(scene, left)
     if isinstance(left, DatePart):
-        return _date_part(scene, left, predicate, base)
+        called_so = term(scene, left.argument, base)
+        if isinstance(right, Value):
+            return date_test(scene, left, predicate.operator, right, called_so, lambda: term(scene, left, base))
+        part, other = term(scene, left, base), term(scene, right, base)
+        return compared(part, "number", predicate.operator, other, voice, count=False)
     phrase = term(scene, left, base)
     equal = predicate.operator == "="
     if isinstance(right, Value):
@@ -296,25 +269,6 @@ def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) ->
         extreme = whole.removeprefix("the ")
         return Atom(have=f"the {extreme}", whose=f"{phrase} {is_} equal to the {extreme}", heavy=True)
     return replace(compared(phrase, "number", predicate.operator, whole, voice, count=False), heavy=True)
-
-
-def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -> Atom:
-    phrase = term(scene, left.argument, base)
-    right = predicate.right
-    if not isinstance(right, Value):
-        return compared(
-            term(scene, left, base), "number", predicate.operator, term(scene, right, base), scene.voice, count=False
-        )
-    text = str(right.value)
-    if left.part == "month" and isinstance(right.value, int) and predicate.operator in ("=", "!="):
-        text = MONTHS[right.value - 1]
-    if _in_utc(scene, left.argument):
-        text = f"{text} (UTC)"
-    if left.part in ("year", "month", "year_month"):
-        return in_year(phrase, predicate.operator, text, scene.voice)
-    if left.part == "weekday":
-        return Atom(have=f"{words.article(phrase)} on a {text}", whose=f"{phrase} falls on a {text}")
-    return compared(term(scene, left, base), "number", predicate.operator, text, scene.voice)
 
 
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
