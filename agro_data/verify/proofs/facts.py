@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from agro_data.databases.checks import columns_of
+from agro_data.databases.checks import columns_of, meets
 from agro_data.databases.quoting import folded
-from agro_data.databases.types import Dialect
+from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
@@ -18,6 +18,9 @@ _CARRYING = frozenset((
     "DateDiff",
 ))  # fmt: skip
 _OF_DATES = frozenset(("julianday", "date", "datetime", "time", "unixepoch"))  # SQLite's, that sqlglot has no class for
+_CONSTANTS: Mapping[str, Callable[[str], Cell]] = {
+    "text": str, "number": lambda text: int(text) if text.isdigit() else float(text), "boolean": "true".__eq__,
+}  # fmt: skip
 _OPERANDS = frozenset(("left", "right", "this", "expression"))
 
 
@@ -220,11 +223,25 @@ class Facts:
                 always = {folded(c.name) for c in spec.columns if not c.nullable}
                 bound |= {c[2] for c in columns if c[1] == source.alias and (c == known or c[2] in always)}
             return any(key and {folded(name) for name in key} <= bound for key in spec.keys)
-        for key in spec.keys:
+        held = self._held(source.alias, spec) if spec.partial_keys else {}
+        keys = [*spec.keys, *(key for key, condition in spec.partial_keys if meets(condition, held))]
+        for key in keys:
             names = [("col", source.alias, folded(name)) for name in key]
             if names and all(n in columns and (n == known or self.never_null(n)) for n in names):
                 return True
         return False
+
+    def _held(self, alias: str, spec: TableSpec) -> dict[str, Cell]:
+        """The columns of a source that WHERE holds to one value, as the table spells them, with that value."""
+        written = {("col", alias, folded(column.name)): column.name for column in spec.columns}
+        held: dict[str, Cell] = {}
+        for term in self.select.where:
+            if term[0] == "isnull" and term[1] in written:
+                held[written[term[1]]] = None
+            for mine, theirs in ((term[1], term[2]), (term[2], term[1])) if term[0] == "=" else ():
+                if mine in written and theirs[0] == "lit" and theirs[1] in _CONSTANTS:
+                    held[written[mine]] = _CONSTANTS[theirs[1]](theirs[2])
+        return held
 
     def _group(self, source: From, columns: set[Term]) -> bool:
         """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once, and any

@@ -378,3 +378,32 @@ def test_groups_may_be_held_against_a_query(tables: str, having: str) -> None:
     schema = read_ddl("ab", ddl)
     assert proved_equivalent(asked.format("IN"), asked.format("IN").replace("a.name", '"a"."name"'), "sqlite", schema)
     assert proved_equivalent(asked.format("IN"), asked.format("NOT IN"), "sqlite", schema) is None
+
+
+VERSIONS = read_ddl(
+    "versions",
+    "CREATE TABLE dim (id INTEGER PRIMARY KEY, person TEXT NOT NULL, alias TEXT, state TEXT NOT NULL, now INTEGER);",
+)
+ONE_EACH = ((("person",), '"now" = 1'), (("alias",), """"state" = 'a' AND "now" = 1"""))
+VERSIONS = replace(VERSIONS, tables=(replace(VERSIONS.tables[0], partial_keys=ONE_EACH),))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("where", "column", "proved"),
+    [
+        ("now = 1", "person", True),
+        ("now = 1 AND state = 'b'", "person", True),
+        ("now = 2", "person", False),
+        ("now >= 1", "person", False),
+        ("now = 1 OR state = 'a'", "person", False),
+        ("state = 'a'", "person", False),
+        ("now = 1 AND state = 'a'", "alias", True),  # COUNT takes no NULL either
+        ("now = 1 AND state = 'b'", "alias", False),
+        ("now IS NULL", "person", False),
+    ],
+)
+def test_a_key_of_rows_that_meet_a_condition(where: str, column: str, proved: bool, dialect: Dialect) -> None:
+    gold = f"SELECT COUNT({column}) FROM dim WHERE {where}"
+    other = f"SELECT COUNT(DISTINCT {column}) FROM dim WHERE {where}"
+    assert (proved_equivalent(gold, other, dialect, VERSIONS) is not None) is proved
