@@ -19,8 +19,9 @@ _CARRYING = frozenset((
 ))  # fmt: skip
 _OF_DATES = frozenset(("julianday", "date", "datetime", "time", "unixepoch"))  # SQLite's, that sqlglot has no class for
 _CONSTANTS: Mapping[str, Callable[[str], Cell]] = {
-    "text": str, "number": lambda text: int(text) if text.isdigit() else float(text), "boolean": "true".__eq__,
+    "text": str, "number": lambda text: int(text) if text.isdigit() else float(text),
 }  # fmt: skip
+_TRUTHS: Mapping[Term, bool] = {("fn", "Boolean", (("this", ("lit", "setting", str(v))),)): v for v in (True, False)}
 _OPERANDS = frozenset(("left", "right", "this", "expression"))
 
 
@@ -233,14 +234,19 @@ class Facts:
 
     def _held(self, alias: str, spec: TableSpec) -> dict[str, Cell]:
         """The columns of a source that WHERE holds to one value, as the table spells them, with that value."""
-        written = {("col", alias, folded(column.name)): column.name for column in spec.columns}
+        written = {("col", alias, folded(column.name)): column for column in spec.columns}
+        flags = {term for term, column in written.items() if column.declared_type.upper() in ("BOOLEAN", "BOOL")}
         held: dict[str, Cell] = {}
         for term in self.select.where:
             if term[0] == "isnull" and term[1] in written:
-                held[written[term[1]]] = None
+                held[written[term[1]].name] = None
+            if term in flags and self.known.dialect == "duckdb":  # in SQLite it may be any number
+                held[written[term].name] = True
             for mine, theirs in ((term[1], term[2]), (term[2], term[1])) if term[0] == "=" else ():
                 if mine in written and theirs[0] == "lit" and theirs[1] in _CONSTANTS:
-                    held[written[mine]] = _CONSTANTS[theirs[1]](theirs[2])
+                    held[written[mine].name] = _CONSTANTS[theirs[1]](theirs[2])
+                elif mine in flags and theirs in _TRUTHS:
+                    held[written[mine].name] = _TRUTHS[theirs]
         return held
 
     def _group(self, source: From, columns: set[Term]) -> bool:

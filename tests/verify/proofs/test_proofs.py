@@ -407,3 +407,21 @@ def test_a_key_of_rows_that_meet_a_condition(where: str, column: str, proved: bo
     gold = f"SELECT COUNT({column}) FROM dim WHERE {where}"
     other = f"SELECT COUNT(DISTINCT {column}) FROM dim WHERE {where}"
     assert (proved_equivalent(gold, other, dialect, VERSIONS) is not None) is proved
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "proved"),
+    [
+        ("now = TRUE", "BOOLEAN", True),
+        ("now", "BOOLEAN", True),
+        ("now = FALSE", "BOOLEAN", False),
+        ("NOT now", "BOOLEAN", False),
+        ("now", "INTEGER", False),  # 5 is true, too
+    ],
+)
+def test_a_key_of_rows_of_which_a_flag_is_true(where: str, kind: str, proved: bool) -> None:
+    (dim,) = VERSIONS.tables
+    columns = tuple(replace(one, declared_type=kind) if one.name == "now" else one for one in dim.columns)
+    schema = replace(VERSIONS, tables=(replace(dim, columns=columns),))
+    gold, other = (f"SELECT COUNT({each}person) FROM dim WHERE {where}" for each in ("", "DISTINCT "))
+    assert (proved_equivalent(gold, other, "duckdb", schema) is not None) is proved
