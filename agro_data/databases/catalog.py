@@ -28,10 +28,10 @@ from agro_data.databases.data_files import (
 )
 from agro_data.databases.errors import first_line
 from agro_data.databases.examining import examined
-from agro_data.databases.health import some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
 from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
 from agro_data.databases.types import Catalog, Database, Layout, Problem
+from agro_data.words import some
 
 SQLITE_HEADER = b"SQLite format 3\0"
 DUCKDB_MARK = b"DUCK"  # bytes 8 to 12 of the file

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from agro_data.databases.connections import open_database
@@ -14,9 +13,9 @@ from agro_data.databases.identity import one_line
 from agro_data.databases.opening import with_sides
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Database, Problem
+from agro_data.words import some
 
 SHARED_LOCK = (510, 0x40000002)  # length and start of the bytes that SQLite readers share and a writer takes
-SHOWN = 5  # names in a message
 
 
 def examine(database: Database) -> list[Problem]:
@@ -70,11 +69,6 @@ def _links_out(database: Database) -> list[str]:
     files = data_files(database.path)
     outside = [file for file in files if not Path(os.path.realpath(file)).is_relative_to(folder)]
     return [file.relative_to(database.path).as_posix() for file in outside]
-
-
-def some(names: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are."""
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _locked(database: Database) -> tuple[str, str] | None:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 
 from agro_data.databases.checks import columns_of
-from agro_data.databases.health import some
 from agro_data.databases.quoting import folded
 from agro_data.databases.table_info import TableInfo
 from agro_data.profiling.credentials import unread
@@ -14,6 +13,7 @@ from agro_data.profiling.knowledge import Semantics
 from agro_data.profiling.profile import TableProfile
 from agro_data.profiling.views import Shown, showing
 from agro_data.sql.resolution import Place
+from agro_data.words import some
 
 
 def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, shown: Shown) -> tuple[set[Place], set[Place]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.health import some
 from agro_data.databases.opening import precedence
 from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.types import MAIN
@@ -15,6 +14,7 @@ from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.checks import conditions
 from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept, nested
 from agro_data.snapshot.outcome import Snapshot
+from agro_data.words import some
 
 FILE = "agro_snapshot"  # by which the file that is being written is attached
 
