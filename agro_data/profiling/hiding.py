@@ -13,7 +13,6 @@ from agro_data.profiling.knowledge import Semantics
 from agro_data.profiling.profile import TableProfile
 from agro_data.profiling.views import Shown, showing
 from agro_data.sql.resolution import Place
-from agro_data.words import some
 
 
 def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, shown: Shown) -> tuple[set[Place], set[Place]]:
@@ -55,7 +54,7 @@ def _names_any(definition: str, hidden: Collection[Place]) -> bool:
 def said_of_views(gone: Collection[Place]) -> Iterator[str]:
     """That columns of views are hidden, too."""
     for view in dict.fromkeys(view for view, _ in sorted(gone)):
-        names = some([name for table, name in sorted(gone) if table == view])
+        names = ", ".join(name for table, name in sorted(gone) if table == view)
         yield f"view {view!r} shows what is hidden: {names} hidden, too, unless semantics.yml has `hidden: false` there"
 
 
