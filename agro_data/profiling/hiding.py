@@ -11,11 +11,11 @@ from agro_data.databases.table_info import TableInfo
 from agro_data.profiling.credentials import unread
 from agro_data.profiling.knowledge import Semantics
 from agro_data.profiling.profile import TableProfile
-from agro_data.profiling.views import Shown, showing
+from agro_data.profiling.views import Views
 from agro_data.sql.resolution import Place
 
 
-def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, shown: Shown) -> tuple[set[Place], set[Place]]:
+def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, views: Views) -> tuple[set[Place], set[Place]]:
     """The columns that a person hides, those of hidden tables included, and those of views that show a hidden column.
 
     Views of a hidden table stay: hiding the tables below is how views alone are asked about.
@@ -23,7 +23,7 @@ def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, shown: Show
     stated = {(t.name, c.name): semantics.column(t.name, c.name).hidden for t in listed for c in t.columns}
     tables = {table.name for table in listed if semantics.table(table.name).hidden}
     columns = {place for place, said in stated.items() if said}
-    in_views = showing(columns, shown, {place for place, said in stated.items() if said is False})
+    in_views = views.showing(columns, {place for place, said in stated.items() if said is False})
     return columns | {place for place in stated if place[0] in tables}, in_views
 
 
@@ -58,11 +58,12 @@ def said_of_views(gone: Collection[Place]) -> Iterator[str]:
         yield f"view {view!r} shows what is hidden: {names} hidden, too, unless semantics.yml has `hidden: false` there"
 
 
-def guarded(tables: Sequence[TableProfile], semantics: Semantics, shown: Shown) -> list[TableProfile]:
+def guarded(tables: Sequence[TableProfile], semantics: Semantics, views: Views) -> list[TableProfile]:
     """The tables, where columns of views that show passwords and the like are unread, whatever they are called."""
-    secret = {(table.name, column.name) for table in tables for column in table.columns if column.hidden}
-    meant = {place for place in shown if semantics.column(*place).hidden is False}
-    again = showing(secret, shown, meant)
+    places = [(table.name, column) for table in tables for column in table.columns]
+    secret = {(table, column.name) for table, column in places if column.hidden}
+    meant = {(table, column.name) for table, column in places if semantics.column(table, column.name).hidden is False}
+    again = views.showing(secret, meant)
     return [_unread(table, {name for view, name in again if view == table.name}) for table in tables]
 
 

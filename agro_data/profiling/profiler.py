@@ -33,7 +33,7 @@ from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.titles import title_of
 from agro_data.profiling.trees import is_tree
 from agro_data.profiling.unit_columns import with_units, with_units_of_parents
-from agro_data.profiling.views import shown_by_views
+from agro_data.profiling.views import Views
 
 SAMPLE_ROWS = 300
 SEED = 0  # of the rows that are sampled
@@ -53,8 +53,8 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         listed = connection.objects()
         schema = {table.name: [column.name for column in table.columns] for table in listed}
         semantics = read_semantics(database, schema, values=values and side_values)
-        shown = shown_by_views(listed, database.dialect)
-        hidden, in_views = hidden_places(listed, semantics, shown)
+        views = Views(listed, database.dialect)
+        hidden, in_views = hidden_places(listed, semantics, views)
         tables = [visible for table in listed if (visible := visible_part(table, hidden | in_views)) is not None]
         names = name_database(
             {table.name: [column.name for column in table.columns] for table in tables},
@@ -100,7 +100,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             )
             for name, read in reads.items()
         ]
-    profiles = with_units_of_parents(guarded(made, semantics, shown), keys)
+    profiles = with_units_of_parents(guarded(made, semantics, views), keys)
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,

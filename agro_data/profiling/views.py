@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
 
 import sqlglot
 from sqlglot import exp
@@ -16,35 +17,38 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Place
 from agro_data.sql.scope import resolve
 
-Shown = Mapping[Place, Set[Place]]
-"""Each column of a view, and the columns of tables and other views of which it is made."""
 
+class Views:
+    """The views of a database. What they show is looked at when something is hidden: few databases hide anything."""
 
-def shown_by_views(tables: Sequence[TableInfo], dialect: Dialect) -> Shown:
-    """What each column of a view is made of. Where a view's statement cannot be followed, that is taken to be all that
-    the tables have which it names.
-    """
-    if not any(table.is_view for table in tables):
-        return {}
-    schema = Placed(
-        {table.name: {column.name: column.declared_type for column in table.columns} for table in tables},
-        {table.name: table.namespace for table in tables},
-    )
-    shown: dict[Place, Set[Place]] = {}
-    for view in (table for table in tables if table.is_view):
-        made = _followed(view, dialect, schema) or [_named(view, tables)] * len(view.columns)
-        shown |= {(view.name, column.name): places for column, places in zip(view.columns, made, strict=True)}
-    return shown
+    def __init__(self, tables: Sequence[TableInfo], dialect: Dialect) -> None:
+        self._tables = tables
+        self._dialect: Dialect = dialect
 
+    def showing(self, hidden: Set[Place], meant: Set[Place] = frozenset()) -> set[Place]:
+        """The columns of views that show something `hidden`, those that show it of another view, too; without those
+        that a person has `meant` to be asked for.
+        """
+        gone = set(hidden)
+        while gone and (more := {place for place, made in self._shown.items() if made & gone} - gone - meant):
+            gone |= more
+        return gone - hidden
 
-def showing(hidden: Collection[Place], shown: Shown, meant: Collection[Place] = ()) -> set[Place]:
-    """The columns of views that show something `hidden`, those that show it of another view, too; without those that a
-    person has `meant` to be asked for.
-    """
-    gone = set(hidden)
-    while more := {place for place, made in shown.items() if made & gone} - gone - set(meant):
-        gone |= more
-    return gone - set(hidden)
+    @cached_property
+    def _shown(self) -> Mapping[Place, Set[Place]]:
+        """Each column of a view, and the columns of tables and other views of which it is made: all that the tables
+        have which a view names, where its statement cannot be followed.
+        """
+        tables = self._tables
+        schema = Placed(
+            {table.name: {column.name: column.declared_type for column in table.columns} for table in tables},
+            {table.name: table.namespace for table in tables},
+        )
+        shown: dict[Place, Set[Place]] = {}
+        for view in (table for table in tables if table.is_view):
+            made = _followed(view, self._dialect, schema) or [_named(view, tables)] * len(view.columns)
+            shown |= {(view.name, column.name): places for column, places in zip(view.columns, made, strict=True)}
+        return shown
 
 
 def _followed(view: TableInfo, dialect: Dialect, schema: Placed) -> list[frozenset[Place]]:
