@@ -21,7 +21,7 @@ from agro_data.pairs.row_keys import nouns_of, row_keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.words import noun_forms
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import aggregates_of
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.said import plain
 
@@ -62,8 +62,7 @@ def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect:
     if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
         return
     scope = found.scope_of(select)
-    calls = [call for call in select.find_all(exp.AggFunc) if is_aggregate(call)]
-    own = [call for call in calls if call.find_ancestor(exp.Select) is select]
+    own = aggregates_of(select)
     if not own and not any(select.args.get(part) for part in ("group", "limit")):
         yield from _listed(question, select, scope, found, profile, dialect)
     elif own and all(isinstance(call, exp.Count) for call in own):

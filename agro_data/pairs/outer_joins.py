@@ -24,7 +24,7 @@ from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined, links, parts_of
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import aggregates_of
 from agro_data.sql.joined_on import joined_on
 from agro_data.sql.resolution import Binding, Resolution, Scope, Source
 from agro_data.sql.walks import around
@@ -223,11 +223,10 @@ def _groups_parents(one: _Outer, parent: Binding, found: Resolution, profile: Da
 
 def _counts(one: _Outer, parent: Binding, found: Resolution) -> Iterator[exp.Expr]:
     """The counts of rows that stand by themselves: in a quotient 1 may be meant."""
-    for call in one.scope.select.find_all(exp.Count):
+    for call in aggregates_of(one.scope.select):
         holder = around(call)
-        own = call.find_ancestor(exp.Select) is one.scope.select and is_aggregate(call)
         inner = call.this
         binding = found.binding(inner) if isinstance(inner, exp.Column) else None
         rows = isinstance(inner, (exp.Star, exp.Literal)) or (binding is not None and binding.source is parent.source)
-        if own and rows and isinstance(holder, _BY_ITSELF):
+        if isinstance(call, exp.Count) and rows and isinstance(holder, _BY_ITSELF):
             yield call

@@ -25,7 +25,7 @@ from agro_data.pairs.row_keys import RowKey, nouns_of, row_keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import aggregates_of
 from agro_data.sql.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
 
@@ -76,11 +76,7 @@ def _offer(one: _Once, sql: str, ordered: bool) -> Offer:
 
 def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Once]:
     for scope in found.scopes:
-        calls = [
-            node
-            for node in scope.select.find_all(exp.AggFunc)
-            if node.find_ancestor(exp.Select) is scope.select and is_aggregate(node)
-        ]
+        calls = aggregates_of(scope.select)
         if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
             continue
         yield from _multiplied(calls, scope, found, profile, dialect)

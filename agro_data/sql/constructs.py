@@ -72,6 +72,13 @@ def is_aggregate(node: exp.Expr) -> bool:
     return not isinstance(parent, exp.Window)
 
 
+def aggregates_of(select: exp.Select) -> list[exp.Expr]:
+    """The calls over rows of one SELECT, without those of its subqueries."""
+    return [
+        call for call in select.find_all(exp.AggFunc) if call.find_ancestor(exp.Select) is select and is_aggregate(call)
+    ]
+
+
 def is_grouping(key: exp.Expr) -> bool:
     """Whether a key of GROUP BY groups rows in several ways side by side."""
     return isinstance(key, (exp.Rollup, exp.Cube, exp.GroupingSets))
