@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
-from agro_data.databases.catalog import usable_databases
+from agro_data.databases.discovery.catalog import usable_databases
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.files import write_text
 from agro_data.progress import Bars
@@ -191,8 +191,8 @@ def databases_command(path: Path, draft: bool, out: Path | None, values: str, as
       agro databases my.sqlite --draft --out my.semantics.yml
     """
     from agro_data.profiling.cache import cached_profile  # noqa: PLC0415
-    from agro_data.profiling.semantics import draft_semantics  # noqa: PLC0415
-    from agro_data.profiling.sources import stated_hiding  # noqa: PLC0415
+    from agro_data.profiling.side_files.semantics import draft_semantics  # noqa: PLC0415
+    from agro_data.profiling.side_files.sources import stated_hiding  # noqa: PLC0415
 
     catalog = usable_databases(path)
     if out is not None:

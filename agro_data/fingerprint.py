@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import BuildConfig
-from agro_data.databases.identity import database_identity
+from agro_data.databases.discovery.identity import database_identity
 from agro_data.databases.types import Catalog
 from agro_data.hashing import input_hash, stable_hash
 from agro_data.software import code_version, deciding_versions

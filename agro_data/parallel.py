@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from agro_data.databases.errors import first_line
-from agro_data.databases.sandbox import end_own_sandboxes
+from agro_data.databases.hostile.sandbox import end_own_sandboxes
 from agro_data.faults import NO_SPACE, is_passing
 
 DISK_FULL = NO_SPACE | {errno.EROFS}

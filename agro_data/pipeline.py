@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import usable_databases, without_copies
+from agro_data.databases.discovery.catalog import usable_databases, without_copies
 from agro_data.databases.types import Catalog
 from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.locking import exclusive

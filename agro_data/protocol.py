@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agro_data.databases.number_texts import shortest
+from agro_data.databases.files.number_texts import shortest
 from agro_data.databases.types import Cell, Dialect, Result
 
 Action = Literal["sql", "solution", "clarify"]

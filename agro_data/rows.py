@@ -21,7 +21,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.databases.data_files import is_utf8
+from agro_data.databases.files.data_files import is_utf8
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 LINES = (".sql", ".txt")  # one statement a line

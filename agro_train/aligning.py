@@ -22,7 +22,7 @@ from agro_train.programs.settings import (
 
 if TYPE_CHECKING:
     from agro_data.alignment.solvers import Solver
-    from agro_data.databases.sandbox import Sandbox
+    from agro_data.databases.hostile.sandbox import Sandbox
     from agro_data.llm.accounting import Spending
     from agro_data.stages.aligned import Referees
     from agro_train.agents.opening import Found
@@ -85,7 +85,7 @@ def align(
     `NoVersion` for what is not there, `SettingsError` where too few solvers differ, like `find_sources` and like
     `align_version`.
     """
-    from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
+    from agro_data.databases.hostile.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
     from agro_data.databases.types import STEPS, Limits  # noqa: PLC0415
     from agro_data.stages.aligned import align_version  # noqa: PLC0415
     from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import stable_hash
 from agro_train.decoding import GREEDY, Decoded, Decoding, decode
 from agro_train.language_model.tokens import text_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Result
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.pairs.finding import Finding

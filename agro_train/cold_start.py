@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.load import files_of
 from agro_data.hashing import file_hash, stable_hash

@@ -24,7 +24,7 @@ from time import perf_counter
 from typing import cast, get_args
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.evaluation.voting import Given, elected, leads, undecided
 from agro_data.hashing import seed_of
 from agro_data.verify.execution import execute

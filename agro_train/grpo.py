@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.files import write_json
 from agro_data.hashing import stable_hash

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.files import json_lines, write_json, write_text
 from agro_data.locking import exclusive
 from agro_data.progress import Reporter, silent

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.identity import database_identity
+from agro_data.databases.discovery.identity import database_identity
 from agro_data.databases.types import Database
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.load import load_questions, only_database
 from agro_data.evaluation.loaded import Pair
 from agro_data.evaluation.sources import named_databases
 from agro_data.hashing import stable_hash
-from agro_data.profiling.asked import Source, open_source
-from agro_data.profiling.serialise import Style, estimate_tokens
+from agro_data.profiling.serialising.asked import Source, open_source
+from agro_data.profiling.serialising.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
 from agro_data.records import ANSWERABILITY

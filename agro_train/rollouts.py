@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import seed_of
-from agro_data.profiling.same_key import NO_KEYS, Keys
+from agro_data.profiling.keys.same_key import NO_KEYS, Keys
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.levels import Names

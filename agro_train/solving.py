@@ -14,10 +14,10 @@ from typing import Any
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.files import write_json
 from agro_data.hashing import seed_of, stable_hash
-from agro_data.profiling.asked import Source, open_source
+from agro_data.profiling.serialising.asked import Source, open_source
 from agro_train.agents.agent import Agent
 from agro_train.answers import answer
 from agro_train.decoding import Decoding

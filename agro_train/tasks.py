@@ -10,9 +10,9 @@ from typing import Any
 
 from agro_data.databases.types import Database
 from agro_data.errors import InWords
-from agro_data.profiling.asked import Source, open_source, prompt_of
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.serialise import (
+from agro_data.profiling.serialising.asked import Source, open_source, prompt_of
+from agro_data.profiling.serialising.serialise import (
     BUDGET,
     STYLE,
     Style,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
 from agro_train.language_model.loading import check_trainable, load_tokenizer

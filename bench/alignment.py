@@ -28,8 +28,8 @@ from agro_data.alignment.agreement import vote
 from agro_data.alignment.cycles import Aligned, Cycle, Rule, acceptance, check, summed
 from agro_data.alignment.example import Home
 from agro_data.alignment.grouping import group
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox, own_sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database
 from agro_data.parallel import Outcome as Shard
 from agro_data.parallel import run_shards

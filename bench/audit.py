@@ -25,7 +25,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.finding import KINDS, Finding

@@ -18,7 +18,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.evaluation.statistics import pass_at
 from agro_data.progress import Lines

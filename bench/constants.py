@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.profiling.cache import cached_profile

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version

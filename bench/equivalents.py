@@ -27,9 +27,9 @@ from typing import Any
 import polars as pl
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Layout, Limits
 from agro_data.hashing import seed_of
 from agro_data.populate.instances import instance_schema, instances, random_rows

@@ -24,7 +24,7 @@ import polars as pl
 
 import agro_data
 from agro_data.config import STRUCTURAL
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.pipeline import STAGES, StageReport, prepare, run_stage, write_corpus
 from agro_data.progress import Lines

@@ -16,8 +16,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
 from agro_data.sql.facts import sql_facts

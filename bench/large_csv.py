@@ -16,7 +16,7 @@ from time import perf_counter
 
 import duckdb
 
-from agro_data.databases import file_tables
+from agro_data.databases.files import file_tables
 from agro_data.databases.quoting import literal
 from bench.parts.machine import description
 from bench.parts.tables import show

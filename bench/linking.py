@@ -19,14 +19,14 @@ from typing import Any
 
 import agro_data
 from agro_data.config import STRUCTURAL
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.populate.hints import TablePlan
 from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import read_ddl
 from agro_data.populate.writer import write_sqlite
-from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.serialise import BUDGET, Style, estimate_tokens, fit_schema
+from agro_data.profiling.serialising.linking import index_schema
+from agro_data.profiling.serialising.serialise import BUDGET, Style, estimate_tokens, fit_schema
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.parse import SqlRefused
 from agro_train.questions import questions_of_file

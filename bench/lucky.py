@@ -28,8 +28,8 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.evaluation.building import built
 from agro_data.evaluation.official import spider_ordered, spider_prediction, spider_statement

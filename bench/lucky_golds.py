@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import seed_of
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.golds import Case, GoldResults

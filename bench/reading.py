@@ -11,8 +11,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import Limits
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.to_sql import render_sql

@@ -27,8 +27,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile

@@ -20,8 +20,8 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.evaluation.loaded import Pair
 from agro_data.evaluation.statistics import spelled, summary
 from agro_data.evaluation.verdict import Verdict

@@ -24,7 +24,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Trial, TrialResult
 from agro_data.verify.golds import Case, GoldResults
 from agro_data.verify.grade import grade_many

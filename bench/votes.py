@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from statistics import mean
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.evaluation.statistics import interval, spelled
 from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.publish.read import open_version

@@ -18,9 +18,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.cache import cached_profile
 from agro_data.sql.parse import SqlRefused, parse_select

@@ -17,7 +17,7 @@ from typing import Any
 
 import agro_data
 from agro_data.config import STRUCTURAL
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.populate.schema import ForeignKey, Rows
 from agro_data.profiling.profile import DatabaseProfile

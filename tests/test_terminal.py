@@ -92,8 +92,8 @@ def test_what_an_encoding_lacks_is_written_as_an_escape(encoding: str) -> None:
 AMID_A_STATEMENT = """
 import os, signal, sys, threading
 import click
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.trusted.connections import open_database
 from agro_data.terminal.running import run
 from agro_data.terminal.verb import Verb
 

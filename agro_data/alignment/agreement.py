@@ -8,7 +8,7 @@ from itertools import islice
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, group
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.verify.execution import execute
 from agro_data.verify.golds import GoldResults, Grade
 from agro_data.verify.grade import grade_many

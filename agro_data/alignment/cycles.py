@@ -23,7 +23,7 @@ from agro_data.alignment.judge import Dispute, Judge, Judgement, outvoted
 from agro_data.alignment.regenerate import PARTS, Regenerate, Regenerator
 from agro_data.alignment.solvers import Solver
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.prompts.judge import Ruling
 from agro_data.sql.difficulty import HARDNESS
 from agro_data.verify.golds import GoldResults

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.content import instance_at
+from agro_data.databases.discovery.content import instance_at
 from agro_data.databases.types import Database
-from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.serialise import fit_schema
+from agro_data.profiling.serialising.linking import SchemaIndex, index_schema
+from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.protocol import ENGINES
 from agro_data.sql.scope import Schema
 from agro_data.verify.golds import Case

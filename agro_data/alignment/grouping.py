@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agro_data.alignment.example import Example
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.gate import check_statement
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from agro_data.alignment.agreement import Ballot
 from agro_data.alignment.example import Example
 from agro_data.alignment.showing import as_shown
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.llm.client import Client
 from agro_data.llm.prompt import Unparsed
 from agro_data.llm.types import Completion, Message, Request, Sampling

@@ -13,7 +13,7 @@ from typing import cast, get_args
 from agro_data.alignment.example import Example
 from agro_data.alignment.judge import Dispute
 from agro_data.alignment.tournament import Prefer, Tournament, play
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.llm.client import Client
 from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import SAMPLING, Sampling

@@ -17,7 +17,7 @@ import polars as pl
 from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, Grouped, group
 from agro_data.alignment.showing import as_shown
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.llm.client import Client
 from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Sampling

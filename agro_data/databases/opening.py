@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agro_data.databases.data_files import data_files
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.errors import DatabaseError, discreet_line, first_line
-from agro_data.databases.file_tables import create_tables
+from agro_data.databases.files.data_files import data_files
+from agro_data.databases.files.file_tables import create_tables
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import MAIN, Layout, Stamp
 

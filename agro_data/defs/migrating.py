@@ -9,7 +9,7 @@ import dagster as dg
 from pydantic import Field
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus

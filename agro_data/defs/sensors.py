@@ -9,9 +9,9 @@ from typing import Any
 
 import dagster as dg
 
-from agro_data.databases.catalog import find_databases, without_copies
+from agro_data.databases.discovery.catalog import find_databases, without_copies
+from agro_data.databases.discovery.watching import difference, glance, identities, unusable
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.watching import difference, glance, identities, unusable
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.jobs import build_corpus
 from agro_data.defs.notices import COMMAND, UI, WEBHOOK, Notice, configured, send

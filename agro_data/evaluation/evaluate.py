@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.exact_match.names import keys_not_listed

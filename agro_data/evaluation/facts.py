@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Database, Dialect, Placed
 from agro_data.evaluation.loaded import Prediction
 from agro_data.sql.constructs import constructs_of

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agro_data.databases.content import is_as_found
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.content import is_as_found
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.evaluation.facts import Facts, facts_of
 from agro_data.evaluation.instances import Instances

@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.databases.content import instance_at
-from agro_data.databases.identity import is_own_name
+from agro_data.databases.discovery.content import instance_at
+from agro_data.databases.discovery.identity import is_own_name
 from agro_data.databases.types import Database
 from agro_data.evaluation.loaded import Prediction
 from agro_data.hashing import stable_hash

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.catalog import EXPORT
-from agro_data.databases.identity import meant_among
+from agro_data.databases.discovery.catalog import EXPORT
+from agro_data.databases.discovery.identity import meant_among
 from agro_data.evaluation.fields import (
     DATABASE,
     EVIDENCE,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.identity import meant_among
+from agro_data.databases.discovery.identity import meant_among
 from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spellings, text_of
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.rows import Item, LoadProblem, Row, UnreadableInput

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
-from agro_data.databases.identity import database_id
+from agro_data.databases.discovery.identity import database_id
 from agro_data.databases.types import Catalog, Problem
 
 SHOWN = 3

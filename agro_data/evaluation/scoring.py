@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import fmean, pstdev
 
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.exact_match.components import Same, exact_match
 from agro_data.evaluation.exact_match.grammar import Columns

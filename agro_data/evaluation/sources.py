@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.identity import is_own_name, meant
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.identity import is_own_name, meant
 from agro_data.databases.types import Database
 from agro_data.evaluation.missing import why_missing
 

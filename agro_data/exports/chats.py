@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.exports.material import ExportError, Form, LeftOut, Material, answers, counted, messages
 from agro_data.files import json_lines
-from agro_data.profiling.serialise import estimate_tokens
+from agro_data.profiling.serialising.serialise import estimate_tokens
 
 FEWEST = 10  # examples of a training file that OpenAI takes
 LONGEST = 65_536  # tokens of an example that its smaller chat models learn from; longer ones are cut there unasked

@@ -11,18 +11,18 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
-from agro_data.databases.catalog import EXPORT
-from agro_data.databases.data_files import data_files
+from agro_data.databases.discovery.catalog import EXPORT
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.files.data_files import data_files
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.opening import settled, with_sides
-from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import STEPS, Layout, Limits
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, LeftOut, Material, gather
 from agro_data.exports.preference import preference
 from agro_data.files import sync_folder, sync_tree
-from agro_data.profiling.serialise import BUDGET, STYLE, Style
+from agro_data.profiling.serialising.serialise import BUDGET, STYLE, Style
 from agro_data.publish.parquet import write_parquet
 from agro_data.publish.read import Version, open_corpus
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.protocol import Malformed, parse_turn
 from agro_data.verify.equivalence import Mode

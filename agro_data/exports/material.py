@@ -10,8 +10,8 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
-from agro_data.profiling.asked import Source, open_source, prompt_of
-from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, serialiser
+from agro_data.profiling.serialising.asked import Source, open_source, prompt_of
+from agro_data.profiling.serialising.serialise import BUDGET, STYLE, Style, check_serialiser, serialiser
 from agro_data.protocol import Turn, inert, render_turn
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.exports.material import ExportError, Form, LeftOut, Material, answer, by_split, counted, messages
 from agro_data.verify.execution import execute
 from agro_data.verify.ordering import orders

@@ -14,8 +14,8 @@ from agro_data.intent.questions import Question, render_question
 from agro_data.intent.rename import transform
 from agro_data.intent.tree import Column, Intent, Join, MetricCall, Output, Value, walk
 from agro_data.intent.withheld import keys, tables_of
+from agro_data.profiling.names.words import is_word, word_set
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
-from agro_data.profiling.words import is_word, word_set
 
 MOST = 4  # readings of one question
 _ENDS = word_set("name id code number type flag")  # alone they name no quantity or quality

@@ -16,9 +16,9 @@ from typing import Literal
 
 from agro_data.intent.tree import Column, Comparison, Intent, Query, Value, conjuncts, walk
 from agro_data.profiling.kinds import is_calendar
-from agro_data.profiling.linking import Name
+from agro_data.profiling.names.words import singular_word, word_set
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
-from agro_data.profiling.words import singular_word, word_set
+from agro_data.profiling.serialising.linking import Name
 from agro_data.sql.concealing import Hidden
 
 Kind = Literal["missing_column", "missing_table", "missing_value"]

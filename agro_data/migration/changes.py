@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching
+from agro_data.profiling.columns.statistics import declared_kind
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-from agro_data.profiling.statistics import declared_kind
 
 
 @dataclass(frozen=True)

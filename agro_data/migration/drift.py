@@ -11,13 +11,13 @@ from typing import Any, Literal
 import polars as pl
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.connections import open_database
-from agro_data.databases.identity import database_identity
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.discovery.identity import database_identity
+from agro_data.databases.discovery.watching import unusable
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
-from agro_data.databases.watching import unusable
 from agro_data.hashing import stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agro_data.databases.connections import open_database
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.sampling import read_table

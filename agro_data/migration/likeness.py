@@ -7,8 +7,8 @@ from math import sqrt
 
 from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Known, plain
+from agro_data.profiling.names.words import expand, split_identifier
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-from agro_data.profiling.words import expand, split_identifier
 
 ALIKE = 0.6  # of the letters of two names, from which these count
 LISTED = 50  # values with counts that a profile keeps

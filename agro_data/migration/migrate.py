@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agro_data.config import BuildConfig
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.fingerprint import example_id
 from agro_data.hashing import seed_of

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.databases.identity import database_identity
+from agro_data.databases.discovery.identity import database_identity
 from agro_data.hashing import stable_hash
 from agro_data.migration.drift import Drift, Drifted, profile_now
 from agro_data.profiling.cache import encode, without_rows

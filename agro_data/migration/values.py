@@ -10,7 +10,7 @@ from sqlglot import exp
 from agro_data.migration.evidence import Place, Side, plain
 from agro_data.migration.likeness import family
 from agro_data.migration.matching import Matching
-from agro_data.pairs.literals import uses_of
+from agro_data.pairs.values.literals import uses_of
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, value_of
 from agro_data.sql.scope import resolve

@@ -15,8 +15,8 @@ from difflib import SequenceMatcher
 from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
+from agro_data.profiling.names.words import number_forms
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.words import number_forms
 from agro_data.words import capital
 
 ALIKE = 0.6  # of the letters of two words, from which one may be a form of the other

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair

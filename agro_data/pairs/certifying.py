@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.pairs.finding import Certified, Checked, Finding

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.counted_groups import check_counted_groups
 from agro_data.pairs.culprits import by_halves
-from agro_data.pairs.distinct import check_distinct
-from agro_data.pairs.divisions import check_divisions
-from agro_data.pairs.executing import examine
+from agro_data.pairs.execution.executing import examine
+from agro_data.pairs.execution.reading import check_reading
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
-from agro_data.pairs.joins import check_joins
-from agro_data.pairs.literal_forms import check_after_days, check_literal_forms
-from agro_data.pairs.literals import check_literals
-from agro_data.pairs.nulls import check_nulls
-from agro_data.pairs.outer_joins import check_outer_joins
-from agro_data.pairs.read_as_dates import check_read_as_dates
-from agro_data.pairs.reading import check_reading
-from agro_data.pairs.repeats import check_repeats
-from agro_data.pairs.sizes import check_sizes
-from agro_data.pairs.texts_against_numbers import check_texts_against_numbers
-from agro_data.pairs.wording import check_wording
+from agro_data.pairs.question.wording import check_wording
+from agro_data.pairs.rows.counted_groups import check_counted_groups
+from agro_data.pairs.rows.distinct import check_distinct
+from agro_data.pairs.rows.joins import check_joins
+from agro_data.pairs.rows.outer_joins import check_outer_joins
+from agro_data.pairs.rows.repeats import check_repeats
+from agro_data.pairs.values.divisions import check_divisions
+from agro_data.pairs.values.literal_forms import check_after_days, check_literal_forms
+from agro_data.pairs.values.literals import check_literals
+from agro_data.pairs.values.nulls import check_nulls
+from agro_data.pairs.values.read_as_dates import check_read_as_dates
+from agro_data.pairs.values.sizes import check_sizes
+from agro_data.pairs.values.texts_against_numbers import check_texts_against_numbers
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 

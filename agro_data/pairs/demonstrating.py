@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.pairs.finding import Finding
-from agro_data.pairs.sizes import same_answer
+from agro_data.pairs.values.sizes import same_answer
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute
 

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.identity import meant
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.discovery.identity import meant
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Dialect, Limits
 from agro_data.evaluation.instances import INDEX, SUFFIXES
 from agro_data.evaluation.load import load_pairs, only_database, pairs_in

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
-from agro_data.databases.collations import sqlite_collations
 from agro_data.databases.quoting import quoted
+from agro_data.databases.schema.collations import sqlite_collations
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ForeignKey, Kind, NullRule
 

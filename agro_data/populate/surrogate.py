@@ -18,8 +18,8 @@ from agro_data.populate.hints import ColumnHint, Number, Parent, Plan, Series, T
 from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import ColumnSpec, PopulateError, Schema, TableSpec, kind_of
 from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.profiling.columns.statistics import is_uuid
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Kind, TableProfile
-from agro_data.profiling.statistics import is_uuid
 
 # A declared type may quote values (ENUM ('a', 'b')); only plain names with sizes are carried over.
 _PLAIN_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?")

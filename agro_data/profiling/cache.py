@@ -28,18 +28,15 @@ from agro_data.profiling.profile import (
     Versions,
 )
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.sources import side_bytes
-from agro_data.profiling.texts import Texts, read_texts
+from agro_data.profiling.serialising.texts import Texts, read_texts
+from agro_data.profiling.side_files.sources import side_bytes
 from agro_data.software import library_versions
 
 LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
-ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQL of metrics is read there
-# What of `agro_data.databases` lists the tables of a database, and reads them.
-LISTING = (
-    *("apart", "cells", "checks", "collations", "computed", "connections", "csv_reading", "data_files"),
-    *("duckdb_connection", "duckdb_settings", "errors", "file_tables", "number_texts", "opening", "quoting"),
-    *("spider_tables", "sqlite_connection", "table_info", "unique_indexes"),
-)
+# Names are taken apart in `agro_data.sql`, and SQL of metrics is read there; three rooms of `agro_data.databases`, and
+# the modules of `LISTING`, list the tables of a database, and read them.
+ROOMS = ("profiling", "sql", "databases/files", "databases/schema", "databases/trusted")
+LISTING = ("cells", "duckdb_settings", "errors", "opening", "quoting")
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -107,14 +104,14 @@ def profile_key(database: Database, options: Mapping[str, object]) -> str:
 
 @cache
 def code_version() -> str:
-    """SHA-256 (hex) of the sources and word lists of `ROOMS`, and of what lists the tables of a database: another code
-    may say another thing of the same data."""
+    """SHA-256 (hex) of the sources and word lists of `ROOMS` and `LISTING`: another code may say another thing
+    of the same data."""
+    package = Path(str(files("agro_data")))
+    listing = [package / "databases" / f"{name}.py" for name in LISTING]
+    rooms = [file for room in ROOMS for file in (package / room).rglob("*") if file.suffix in (".py", ".yml")]
     digest = hashlib.sha256()
-    listing = [files("agro_data.databases") / f"{name}.py" for name in LISTING]
-    rooms = [file for room in ROOMS for file in files(f"agro_data.{room}").iterdir()]
-    for file in sorted([*rooms, *listing], key=lambda file: file.name):
-        if file.name.endswith((".py", ".yml")):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for file in sorted([*rooms, *listing]):
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agro_data.profiling.knowledge import TableKind
 from agro_data.profiling.profile import ColumnProfile, ForeignKey
+from agro_data.profiling.side_files.knowledge import TableKind
 
 _FULL_NAMES = (
     ("first name", "last name"),

@@ -8,32 +8,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agro_data.databases.checks import allows, constants_of
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
-from agro_data.databases.table_info import Connection, TableInfo
+from agro_data.databases.schema.checks import allows, constants_of
+from agro_data.databases.schema.table_info import Connection, TableInfo
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Cell, Database
-from agro_data.profiling.credentials import holds_credentials, unread
-from agro_data.profiling.denoting import NumberedRows, names_rows, numbered_rows
-from agro_data.profiling.hiding import guarded, hidden_places, lost_keys, said_of_views, visible_part
-from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
+from agro_data.profiling.columns.roles import Place, role_of, unit_of
+from agro_data.profiling.columns.statistics import declared_kind, is_uuid, rounded
+from agro_data.profiling.columns.unit_columns import with_units, with_units_of_parents
+from agro_data.profiling.hidden.credentials import holds_credentials, unread
+from agro_data.profiling.hidden.hiding import guarded, hidden_places, lost_keys, said_of_views, visible_part
+from agro_data.profiling.hidden.views import Views
+from agro_data.profiling.keys.foreign_keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
+from agro_data.profiling.keys.link_keys import link_key
+from agro_data.profiling.keys.row_versions import keeps_versions, with_versions
+from agro_data.profiling.keys.trees import is_tree
 from agro_data.profiling.kinds import label_columns, table_kind
-from agro_data.profiling.knowledge import JoinSemantics, Semantics
-from agro_data.profiling.link_keys import link_key
-from agro_data.profiling.naming import Hints, Names, name_database
-from agro_data.profiling.phrases import with_role
+from agro_data.profiling.names.denoting import NumberedRows, names_rows, numbered_rows
+from agro_data.profiling.names.naming import Hints, Names, name_database
+from agro_data.profiling.names.phrases import with_role
+from agro_data.profiling.names.titles import title_of
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.remarks import remarks
-from agro_data.profiling.roles import Place, role_of, unit_of
-from agro_data.profiling.row_versions import keeps_versions, with_versions
-from agro_data.profiling.sources import read_semantics
-from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
-from agro_data.profiling.titles import title_of
-from agro_data.profiling.trees import is_tree
-from agro_data.profiling.unit_columns import with_units, with_units_of_parents
-from agro_data.profiling.views import Views
+from agro_data.profiling.side_files.knowledge import JoinSemantics, Semantics
+from agro_data.profiling.side_files.sources import read_semantics
 
 SAMPLE_ROWS = 300
 SEED = 0  # of the rows that are sampled

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.number_texts import shortest
+from agro_data.databases.files.number_texts import shortest
 from agro_data.databases.quoting import quoted
-from agro_data.databases.table_info import Connection, TableInfo
+from agro_data.databases.schema.table_info import Connection, TableInfo
 from agro_data.databases.types import Cell
-from agro_data.profiling.null_rules import null_rules
+from agro_data.profiling.columns.null_rules import null_rules
+from agro_data.profiling.columns.statistics import Statistics, describe
 from agro_data.profiling.profile import NullRule
 from agro_data.profiling.sampling import Row, TableSample, read_table
-from agro_data.profiling.statistics import Statistics, describe
 
 _LONG = 4096  # characters or bytes of a cell that a sample row keeps
 SEARCHED = 20_000_000  # cells that are looked at for NULL beside those that are read: a second or two

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from agro_data.profiling.bookkeeping import keeps_books
-from agro_data.profiling.dates import date_format
+from agro_data.profiling.columns.dates import date_format
+from agro_data.profiling.columns.statistics import Statistics
+from agro_data.profiling.columns.unit_columns import total_among
+from agro_data.profiling.hidden.bookkeeping import keeps_books
+from agro_data.profiling.keys.row_versions import keeps_versions
+from agro_data.profiling.names.words import reads_as_english
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
-from agro_data.profiling.row_versions import keeps_versions
-from agro_data.profiling.statistics import Statistics
-from agro_data.profiling.unit_columns import total_among
-from agro_data.profiling.words import reads_as_english
 
 _DELETED = re.compile(
     r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE

@@ -142,7 +142,7 @@ def replayed(examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
 
 def sources_of(version: Version, folder: Path | None) -> list[Database]:
     """The databases of `version` below `folder`, told by content and called as in it; others are left out."""
-    from agro_data.databases.catalog import find_databases  # noqa: PLC0415 (opens files; not for those who only check)
+    from agro_data.databases.discovery.catalog import find_databases  # noqa: PLC0415 (opens files; not for those who only check)
 
     if folder is None or not folder.exists():
         return []

@@ -24,9 +24,9 @@ import polars as pl
 
 from agro_data.databases.opening import open_duckdb
 from agro_data.databases.quoting import quoted
-from agro_data.databases.sqlite_connection import SqliteConnection
+from agro_data.databases.trusted.sqlite_connection import SqliteConnection
 from agro_data.databases.types import Database
-from agro_data.profiling.credentials import CREDENTIAL
+from agro_data.profiling.hidden.credentials import CREDENTIAL
 
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606

@@ -13,10 +13,10 @@ import polars as pl
 
 from agro_data.databases.types import Database
 from agro_data.profiling.cache import decode
-from agro_data.profiling.private import private_columns
+from agro_data.profiling.hidden.private import private_columns
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.sources import stated_hiding
+from agro_data.profiling.side_files.sources import stated_hiding
 from agro_data.publish.read import Version
 
 

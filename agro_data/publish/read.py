@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import BuildConfig
-from agro_data.databases.catalog import VERSION_NAME
+from agro_data.databases.discovery.catalog import VERSION_NAME
 from agro_data.errors import InWords
 from agro_data.folders import files_gone
 from agro_data.hashing import file_hash

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agro_data.databases.connections import open_database
 from agro_data.databases.quoting import quoted, quoted_list
-from agro_data.databases.table_info import TableInfo
+from agro_data.databases.schema.table_info import TableInfo
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Database
 from agro_data.publish.read import Version
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.catalog import VERSION_NAME
+from agro_data.databases.discovery.catalog import VERSION_NAME
 from agro_data.errors import InWords
 from agro_data.faults import NO_SPACE
 from agro_data.files import free_bytes, replace_text, sync_folder, sync_tree, write_text

@@ -8,8 +8,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agro_data.databases.checks import checks
 from agro_data.databases.quoting import quoted
+from agro_data.databases.schema.checks import checks
 from agro_data.snapshot.catalog import Table
 
 _TEXTS = exp.DataType.TEXT_TYPES

@@ -21,7 +21,7 @@ from agro_data.alignment.judge import Judge
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver
 from agro_data.alignment.tournament import MATCHES
-from agro_data.databases.sandbox import Sandbox, own_sandbox
+from agro_data.databases.hostile.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.diversity.decontamination import Exclusion, exclusion
 from agro_data.fingerprint import example_id

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.hashing import seed_of
 from agro_data.progress import Reporter
 from agro_data.records import CERTIFIED, DISTINCT

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import BuildConfig
-from agro_data.databases.content import still_holds
+from agro_data.databases.discovery.content import still_holds
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.types import Database, Dialect
 from agro_data.faults import NO_SPACE
@@ -19,7 +19,7 @@ from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import LogReading, prior_from_log, read_log
 from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.concealing import asked_about
+from agro_data.profiling.hidden.concealing import asked_about
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.work import Work, written
 

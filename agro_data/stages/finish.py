@@ -22,7 +22,7 @@ from agro_data.focus import Focus
 from agro_data.hashing import file_hash, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
 from agro_data.profiling.cache import encode, without_rows
-from agro_data.profiling.serialise import serialiser
+from agro_data.profiling.serialising.serialise import serialiser
 from agro_data.progress import Reporter
 from agro_data.prompts.write_question import QUESTION_STYLES
 from agro_data.publish.summary import NOT_CHOSEN

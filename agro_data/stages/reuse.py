@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.identity import database_identity
+from agro_data.databases.discovery.identity import database_identity
 from agro_data.files import atomic_path
 from agro_data.hashing import file_hash, stable_hash
 from agro_data.software import code_version, deciding_versions

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agro_data.databases.content import content_hash
+from agro_data.databases.discovery.content import content_hash
 from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database
 from agro_data.faults import NO_SPACE, is_passing

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Limits
 from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.normal_forms import normal_question

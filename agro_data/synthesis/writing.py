@@ -15,7 +15,7 @@ from agro_data.llm.client import Client
 from agro_data.llm.prompt import Asked, Unparsed, ask
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.serialise import fit_schema
+from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.progress import Reporter, silent
 from agro_data.prompts.solution import Solution
 from agro_data.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted

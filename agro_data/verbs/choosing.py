@@ -10,7 +10,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import VERSION_NAME
+from agro_data.databases.discovery.catalog import VERSION_NAME
 from agro_data.publish.read import (
     MEND,
     NoVersion,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.config import RunConfig, cache_folder
-from agro_data.databases.catalog import VERSION_NAME
+from agro_data.databases.discovery.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.errors import InWords
 from agro_data.files import json_lines

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import header_of, layout_told_by
-from agro_data.databases.data_files import is_data_file
+from agro_data.databases.discovery.catalog import header_of, layout_told_by
+from agro_data.databases.files.data_files import is_data_file
 from agro_data.files import write_text
 from agro_data.terminal.showing import tell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox, Want
+from agro_data.databases.hostile.sandbox import Sandbox, Want
 from agro_data.databases.types import Database, Result
 
 COUNTS_NOTHING = result_digest(1, [(0,)], ordered=False)  # of a result that is the one value 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agro_data.databases.content import is_as_found
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.content import is_as_found
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
 from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling

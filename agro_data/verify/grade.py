@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from agro_data.databases.hostile.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.spelling import spelling

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits
 
 # What is stored has kept to the limits of a build once (10 seconds; SQLite is counted in steps): a machine that is busy

@@ -18,7 +18,7 @@ from typing import Any
 from agro_data.llm.connection import Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, Malformed, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
-from agro_data.profiling.serialise import estimate_tokens
+from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
 from agro_train.questions import PromptFormat

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.identity import is_own_name
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.identity import is_own_name
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.defs.checks import result
 from agro_data.defs.place import Place
 from agro_data.diversity.splits import SAME_DATABASE

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from agro_data.profiling.serialise import Style
+from agro_data.profiling.serialising.serialise import Style
 from agro_train.language_model.precision import Precision
 from agro_train.programs.usual import COMPACT, Kind
 from agro_train.reinforcement.credit import Estimator

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from agro_data.profiling.serialise import Style
+from agro_data.profiling.serialising.serialise import Style
 from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.language_model.precision import Precision

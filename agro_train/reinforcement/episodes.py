@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.golds import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward

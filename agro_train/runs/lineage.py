@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
-from agro_data.profiling.serialise import Style, serialiser
+from agro_data.profiling.serialising.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import RECORDED

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from agro_data.config import ConfigError
-from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
+from agro_data.profiling.serialising.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_train.decoding import LIMITS
 from agro_train.questions import PromptFormat

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import seed_of, stable_hash
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.verify.golds import GoldResults

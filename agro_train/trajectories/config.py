@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
-from agro_data.profiling.serialise import Style
+from agro_data.profiling.serialising.serialise import Style
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import (
     SettingsError,

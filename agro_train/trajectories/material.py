@@ -17,11 +17,11 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.diversity.embeddings import load_encoder
 from agro_data.hashing import seed_of
 from agro_data.llm.writers import is_address
-from agro_data.profiling.serialise import serialiser
+from agro_data.profiling.serialising.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version

@@ -21,16 +21,16 @@ from sqlglot import exp
 
 from agro_data.databases.engine import attached
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.opening import look_in_all_schemas
 from agro_data.databases.quoting import folded, quoted
-from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.hashing import stable_hash
 from agro_data.migration.matching import ColumnMatch, Matching, TableMatch
 from agro_data.migration.meanings import references
 from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.populate.schema import stream
-from agro_data.profiling.asked import Source
+from agro_data.profiling.serialising.asked import Source
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select

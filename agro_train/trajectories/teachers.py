@@ -16,11 +16,11 @@ from typing import Any, Literal
 import polars as pl
 from sqlglot import exp
 
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded, quoted
-from agro_data.databases.sandbox import Sandbox
 from agro_data.populate.schema import stream
-from agro_data.profiling.asked import Source
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.serialising.asked import Source
 from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.concealing import Hidden

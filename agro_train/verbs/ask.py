@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.data_files import is_utf8
-from agro_data.databases.watching import glance
+from agro_data.databases.discovery.watching import glance
+from agro_data.databases.files.data_files import is_utf8
 from agro_data.pairs.finding import KINDS
 from agro_data.protocol import number_text
 from agro_data.shown import print_json

@@ -17,7 +17,7 @@ from agro_data.alignment.agreement import Ballot, vote
 from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, group
 from agro_data.alignment.solvers import Solver
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import seed_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select

@@ -12,7 +12,7 @@ from verify.verify_shop import SCHEMA, as_database, shop
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Limits
 
 SANDBOX = Sandbox(limits=Limits())  # for all tests: starting a worker takes longer than most of them

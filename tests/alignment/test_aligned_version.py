@@ -18,7 +18,7 @@ from agro_data.alignment.cycles import Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
 from agro_data.llm.types import Request

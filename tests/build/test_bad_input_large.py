@@ -15,7 +15,7 @@ ROWS, WIDTH = 65_536, 32_768  # 2 GiB of scanned receipts
 BUILD = """
 import resource, sys, time, agro_data
 from pathlib import Path
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.profiling.profiler import profile_database
 (database,) = find_databases(Path(sys.argv[1])).databases
 start = time.monotonic()

@@ -21,8 +21,8 @@ from making import build_corpus, hashes, make_school
 import agro_data
 from agro_data.cli import build_command
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Database, Dialect
 from agro_data.faults import is_passing
 from agro_data.parallel import ShardsLost

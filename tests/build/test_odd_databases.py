@@ -9,7 +9,7 @@ import pytest
 from making import build_corpus
 from odd_databases import make_odd
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.verify.replay import replay, replay_instances
 
 pytestmark = pytest.mark.ci

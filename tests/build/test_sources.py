@@ -19,8 +19,8 @@ from sources import bird_layout, coded_sqlite, csv_shop, duckdb_shop, parquet_sh
 
 import agro_data
 from agro_data.databases.cells import plain_rows
-from agro_data.databases.content import content_hash
 from agro_data.databases.digest import result_digest
+from agro_data.databases.discovery.content import content_hash
 from agro_data.publish.read import Version
 
 build = partial(build_corpus, size=120)

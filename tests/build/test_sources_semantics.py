@@ -15,7 +15,7 @@ import pytest
 from making import build_corpus
 
 import agro_data
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database

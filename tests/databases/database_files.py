@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 from making import run_sqlite
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.table_info import Connection, TableInfo
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.schema.table_info import Connection, TableInfo
 from agro_data.databases.types import Database, Layout
 
 ROWS = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (3, 'z')"

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from database_files import csv_file, duckdb_file, sqlite_file, unchecked
 
-from agro_data.databases import apart
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.trusted import apart
+from agro_data.databases.trusted.connections import open_database
 
 # As the engine over a damaged file. Which bytes make it do so changes from version to version.
 CRASHING = """
 import os, signal
-from agro_data.databases import apart
+from agro_data.databases.trusted import apart
 opened = apart.open_duckdb
 def crashing(path, *others):
     if path.stem == "bad":
@@ -77,7 +77,7 @@ def test_a_folder_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch: p
 
 
 def test_one_call_of_a_function_costs_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agro_data.databases.duckdb_connection.SECONDS", 0.3)
+    monkeypatch.setattr("agro_data.databases.trusted.duckdb_connection.SECONDS", 0.3)
     path = duckdb_file(tmp_path / "x.duckdb", SLOW)
     started = time.monotonic()
     with open_database(unchecked(path, "duckdb")) as connection:
@@ -105,8 +105,8 @@ def test_a_column_that_is_computed_for_hours_costs_a_file(tmp_path: Path, monkey
 def test_ctrl_c_is_heeded_at_once(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "x.duckdb", SLOW)
     program = (
-        "import signal, sys; from pathlib import Path; from agro_data.databases.connections import open_database;"
-        "from agro_data.databases.types import Database; path = Path(sys.argv[1]);"
+        "import signal, sys; from pathlib import Path; from agro_data.databases.types import Database;"
+        "from agro_data.databases.trusted.connections import open_database; path = Path(sys.argv[1]);"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which is ignored behind `make test &`
         "with open_database(Database('x', 'duckdb', 'duckdb', path, '', 'x')) as o:\n"
         "    print(o.execute('SELECT c FROM plain'), flush=True); o.execute('SELECT d FROM slow')"
@@ -142,7 +142,8 @@ def test_one_child_for_all_and_a_new_one_where_it_has_ended(tmp_path: Path) -> N
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     duckdb_file(tmp_path / "a.duckdb")
     script = (
-        "import os, sys; from agro_data.databases import apart, catalog; catalog.find_databases(sys.argv[1]);"
+        "import os, sys; from agro_data.databases.discovery import catalog; "
+        "from agro_data.databases.trusted import apart; catalog.find_databases(sys.argv[1]);"
         "print(apart._waiting[0].process.pid, flush=True); os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from making import database_at, hashes_and_times
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import EXPORT, find_databases, usable_databases
-from agro_data.databases.connections import open_database
-from agro_data.databases.identity import ID, database_id, database_identity, distinct_ids
+from agro_data.databases.discovery.catalog import EXPORT, find_databases, usable_databases
+from agro_data.databases.discovery.identity import ID, database_id, database_identity, distinct_ids
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Catalog
 from agro_data.hashing import stable_hash
 from agro_data.profiling.profiler import profile_database
@@ -411,7 +411,7 @@ def test_a_large_file_is_hashed_in_little_memory(size: int, tmp_path: Path) -> N
     with path.open("r+b") as stream:
         stream.truncate(size)  # sparse: SQLite ignores what follows its pages
     program = (
-        "import sys; from agro_data.databases.catalog import find_databases;"
+        "import sys; from agro_data.databases.discovery.catalog import find_databases;"
         "(d,) = find_databases(sys.argv[1]).databases;"
         "peak = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'));"
         "print(d.content_hash, peak)"  # ru_maxrss would be at least that of the process which runs the tests

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.checks import allows, checks, columns_of, constants_of
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.schema.checks import allows, checks, columns_of, constants_of
 from agro_data.databases.types import Cell, Dialect
-from agro_data.profiling.concealing import without
+from agro_data.profiling.hidden.concealing import without
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.concealing import Hidden
 

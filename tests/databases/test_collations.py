@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.collations import duckdb_collations, sqlite_collations
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.schema.collations import duckdb_collations, sqlite_collations
+from agro_data.databases.trusted.connections import open_database
 
 CUSTOMER = """CREATE TABLE "a customer" (
     "its name" TEXT NOT NULL COLLATE NOCASE UNIQUE, town TEXT COLLATE {0}, note TEXT {1}

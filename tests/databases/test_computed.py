@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from making import profile_of
 
-from agro_data.databases.computed import formulas
+from agro_data.databases.schema.computed import formulas
 from agro_data.databases.types import Dialect
 from agro_data.populate.surrogate import build_surrogate, surrogate_schema
 

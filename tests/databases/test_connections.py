@@ -11,9 +11,9 @@ import pytest
 from database_files import ONE, SHOP, csv_file, duckdb_file, found, sqlite_file, tables, unchecked
 from making import hashes_and_times
 
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.table_info import ColumnInfo, ForeignKeyInfo
+from agro_data.databases.schema.table_info import ColumnInfo, ForeignKeyInfo
+from agro_data.databases.trusted.connections import open_database
 
 pytestmark = pytest.mark.ci
 

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, parquet_file, sqlite_file
 
-from agro_data.databases import examining
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.content import content_hash, duckdb_hash, written_hash
+from agro_data.databases.discovery import examining
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.content import content_hash, duckdb_hash, written_hash
 from agro_data.databases.errors import DatabaseError
 
 KINDS = """

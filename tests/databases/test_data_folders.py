@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from database_files import csv_file, found, parquet_file, tables
 
-from agro_data.databases import apart
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.opening import open_duckdb
+from agro_data.databases.trusted import apart
+from agro_data.databases.trusted.connections import open_database
 
 pytestmark = pytest.mark.ci
 
@@ -48,7 +48,8 @@ def test_each_file_is_read_by_itself_wherever_it_lies(tmp_path: Path) -> None:
 
 def load_at_most(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where databases are opened."""
-    command = f"from agro_data.databases import apart, file_tables; file_tables.CSV_LOADED = {size}; apart.main()"
+    imported = "from agro_data.databases.files import file_tables; from agro_data.databases.trusted import apart"
+    command = f"{imported}; file_tables.CSV_LOADED = {size}; apart.main()"
     monkeypatch.setattr(apart, "COMMAND", command)
     monkeypatch.setattr(apart, "_waiting", [])
 
@@ -75,13 +76,13 @@ def kinds(folder: Path, settings: dict[str, str]) -> dict[str, str]:
 
 def test_csv_files_are_loaded_as_long_as_all_are_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed ones by what they are unpacked."""
-    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 3000)
+    monkeypatch.setattr("agro_data.databases.files.file_tables.CSV_LOADED", 3000)
     for name in "cab":
         csv_file(tmp_path / f"{name}.csv", "x\n" + "1\n" * 600)
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 5000))
     loaded, viewed = "BASE TABLE", "VIEW"
     assert kinds(tmp_path, {}) == {"a": viewed, "b": viewed, "c": viewed, "packed": viewed}  # the smallest file first
-    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 12_500)
+    monkeypatch.setattr("agro_data.databases.files.file_tables.CSV_LOADED", 12_500)
     assert kinds(tmp_path, {}) == {"a": loaded, "b": loaded, "c": viewed, "packed": loaded}
 
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Cell
 
 CELLS = st.none() | st.integers() | st.floats() | st.text() | st.binary()

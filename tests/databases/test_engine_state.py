@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from agro_data.databases.engine_state import duckdb_state_named
+from agro_data.databases.hostile.engine_state import duckdb_state_named
 
 # Functions that a FROM may call: they make rows of what they are given, or summarise a query that is written there.
 _OF_DATA = {"generate_series", "range", "repeat", "repeat_row", "unnest", "json_each", "json_tree", "summary"}

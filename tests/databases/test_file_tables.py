@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from agro_data.databases import file_tables
-from agro_data.databases.file_tables import create_tables
+from agro_data.databases.files import file_tables
+from agro_data.databases.files.file_tables import create_tables
 from agro_data.databases.quoting import quoted
 
 WORLD_BANK = (

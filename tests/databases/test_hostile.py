@@ -15,7 +15,7 @@ from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_fi
 from hostile_corpus import Hostile, hostile
 from making import hashes_and_times
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 
 ENGINES = ["sqlite", "duckdb", "files"]

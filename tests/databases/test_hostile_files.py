@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from database_files import duckdb_file, found, sqlite_file, unchecked
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
-from agro_data.databases.content import content_hash
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.content import content_hash
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, open_duckdb
-from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.sqlite_connection import SqliteConnection
+from agro_data.databases.trusted.connections import open_database
+from agro_data.databases.trusted.sqlite_connection import SqliteConnection
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.personal import scan_files
 from agro_data.verify.chance.shuffled_copy import shuffled_copy
@@ -240,8 +240,9 @@ def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> N
     rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
     path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
     program = (  # a process of its own: what SQLite may take is never raised again
-        "import sys; from pathlib import Path; from agro_data.databases import sqlite_connection;"
-        "from agro_data.databases.connections import open_database; from agro_data.databases.types import Database;"
+        "import sys; from pathlib import Path; from agro_data.databases.trusted import sqlite_connection;"
+        "from agro_data.databases.trusted.connections import open_database;"
+        "from agro_data.databases.types import Database;"
         "sqlite_connection.HEAP = 2**25; path = Path(sys.argv[1]);\n"
         "with open_database(Database('x', 'sqlite', 'sqlite', path, '', 'x')) as o: o.objects(); print(o.problems)"
     )

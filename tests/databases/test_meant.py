@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from making import run_sqlite
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.identity import meant
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.identity import meant
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.sources import named_databases

@@ -13,13 +13,13 @@ import duckdb
 import pytest
 from database_files import csv_file, found, parquet_file
 
-from agro_data.databases import file_tables
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
-from agro_data.databases.content import content_hash
-from agro_data.databases.data_files import DataTable, data_files
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.content import content_hash
+from agro_data.databases.files import file_tables
+from agro_data.databases.files.data_files import DataTable, data_files
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.opening import open_duckdb, stamp
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.trusted.connections import open_database
 from agro_data.exports.export import write_files
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.chance.shuffled_copy import shuffled_copy

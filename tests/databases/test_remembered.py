@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from making import database_at, run_sqlite
 
-from agro_data.databases import remembered
-from agro_data.databases.remembered import State
+from agro_data.databases.discovery import remembered
+from agro_data.databases.discovery.remembered import State
 
 FORGED = "f" * 64
 

@@ -19,12 +19,12 @@ import pytest
 from database_files import csv_file, duckdb_file, found, parquet_file, sqlite_file, unchecked
 from making import hashes_and_times, run_sqlite
 
-from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
-from agro_data.databases.guards import open_session, run_statement
-from agro_data.databases.sandbox import Sandbox, _State, _Worker, end_own_sandboxes, own_sandbox
+from agro_data.databases.hostile import worker
+from agro_data.databases.hostile.guards import open_session, run_statement
+from agro_data.databases.hostile.sandbox import Sandbox, _State, _Worker, end_own_sandboxes, own_sandbox
+from agro_data.databases.hostile.worker import show, shown
 from agro_data.databases.types import Database, Limits
-from agro_data.databases.worker import show, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT / "../shared/data"
@@ -253,7 +253,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     database = found(sqlite_file(tmp_path / "db.sqlite"))
     program = (
         "import sys, pathlib\n"
-        "from agro_data.databases.sandbox import Sandbox\n"
+        "from agro_data.databases.hostile.sandbox import Sandbox\n"
         "from agro_data.databases.types import Database, Limits\n"
         "path = pathlib.Path(sys.argv[1])\n"
         "pool = Sandbox(limits=Limits(seconds=60))\n"
@@ -290,7 +290,7 @@ def test_a_worker_that_is_left_alone_ends_without_a_word(tmp_path: Path) -> None
     """DuckDB's library lists on standard error what Python still holds of it at the end."""
     program = (
         "import os, pathlib, sys\n"
-        "from agro_data.databases.sandbox import Sandbox\n"
+        "from agro_data.databases.hostile.sandbox import Sandbox\n"
         "from agro_data.databases.types import Database, Limits\n"
         "pool = Sandbox(limits=Limits(seconds=60))\n"
         "database = Database('db', 'duckdb', 'duckdb', pathlib.Path(sys.argv[1]), '', '')\n"
@@ -386,7 +386,7 @@ def test_files_are_tables(sandbox: Sandbox, tmp_path: Path) -> None:
 
 def test_a_worker_imports_next_to_nothing() -> None:
     program = (
-        "import sys; import agro_data.databases.worker;"
+        "import sys; import agro_data.databases.hostile.worker;"
         "print([m for m in ('duckdb', 'polars', 'sqlglot', 'numpy', 'dagster', 'torch') if m in sys.modules])"
     )
     environment = OURS_IMPORTABLE

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from database_files import duckdb_file, found, tables
 
-from agro_data.databases.connections import open_database
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.opening import precedence
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.trusted.connections import open_database
 
 pytestmark = pytest.mark.ci
 

@@ -15,8 +15,8 @@ import pytest
 from database_files import ONE, SHOP, duckdb_file, found, sqlite_file, tables, unchecked
 from making import hashes_and_times
 
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.trusted.connections import open_database
 
 pytestmark = pytest.mark.ci
 

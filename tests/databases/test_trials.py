@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from database_files import duckdb_file, found, sqlite_file, unchecked
 
-from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox, _Worker
+from agro_data.databases.hostile import worker
+from agro_data.databases.hostile.sandbox import Sandbox, _Worker
 from agro_data.databases.types import Cell, Database, Limits, Trial, TrialResult
 
 NUMBERS = "SELECT a FROM t"

@@ -14,8 +14,8 @@ from defs.ticking import Daemon
 from making import make_school, one_worker, raise_salaries
 
 import agro_data
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.watching import difference, glance, unusable
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.watching import difference, glance, unusable
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.sensors import changed_databases
 from agro_data.publish.read import Version, latest

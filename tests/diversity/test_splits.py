@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.diversity.cutting import Row, cut
 from agro_data.diversity.embeddings import embed
 from agro_data.diversity.sampling import sample

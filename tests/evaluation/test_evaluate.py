@@ -18,7 +18,7 @@ from verify.verify_shop import CUSTOMERS, PURCHASES, TABLES
 import agro_data
 from agro_data.cli import data
 from agro_data.config import ConfigError
-from agro_data.databases.identity import is_own_name
+from agro_data.databases.discovery.identity import is_own_name
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.instances import given
 from agro_data.evaluation.loaded import Prediction

@@ -7,7 +7,7 @@ import pytest
 from databases.database_files import sqlite_file
 from making import database_at
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.exact_match.components import exact_match, same_columns

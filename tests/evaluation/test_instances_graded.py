@@ -19,8 +19,8 @@ from making import run_sqlite
 from agro_data import verify_pairs
 from agro_data.cli import data
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.content import instance_at
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.content import instance_at
 from agro_data.databases.types import Database
 from agro_data.evaluation import instances
 from agro_data.evaluation.building import built

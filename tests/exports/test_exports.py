@@ -21,14 +21,14 @@ from exports.making_exports import exported
 
 import agro_data
 from agro_data.cli import data
-from agro_data.databases.catalog import EXPORT
+from agro_data.databases.discovery.catalog import EXPORT
 from agro_data.evaluation.load import load_pairs
 from agro_data.exports import benchmarks
 from agro_data.exports.chats import openai
 from agro_data.exports.export import FORMS, Exported, write_files
 from agro_data.exports.grading import Grader
 from agro_data.exports.material import ExportError, LeftOut, answers, gather
-from agro_data.profiling.serialise import estimate_tokens
+from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.publish.read import Version
 from agro_data.verbs.export import FORMS as NAMED
 from agro_data.verbs.export import left_out_of

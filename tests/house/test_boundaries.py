@@ -153,7 +153,10 @@ def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
 
 TRAININGS = [f"agro_train.{name}" for name in ("cold_start", "grpo", "teach", "predict", "solving")]
 # The pipeline, and what it starts as processes of their own.
-BUILDS = [f"agro_data.{name}" for name in ("pipeline", "databases.worker", "databases.apart", "llm.vllm_child")]
+BUILDS = [
+    f"agro_data.{name}"
+    for name in ("pipeline", "databases.hostile.worker", "databases.trusted.apart", "llm.vllm_child")
+]
 
 
 def reached(names: list[str]) -> set[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from profiles_by_hand import column
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.atlas import is_kept_of_row
 from agro_data.intent.choose import adds_up
 from agro_data.intent.questions import STYLES, render_question, words

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility

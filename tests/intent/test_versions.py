@@ -15,7 +15,7 @@ from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent
-from agro_data.profiling.concealing import without
+from agro_data.profiling.hidden.concealing import without
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.concealing import Hidden

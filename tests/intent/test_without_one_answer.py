@@ -13,7 +13,7 @@ from airport import make_airport
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.ambiguous import ambiguities, swapped
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question

@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.hashing import stable_hash
 from agro_data.profiling.profiler import profile_database

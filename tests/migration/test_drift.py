@@ -20,9 +20,9 @@ from typed import typed
 
 import agro_data
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.errors import DatabaseError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.migration.drift import Drift, lost_names, profile_now, verify_version
 from agro_data.migration.migrate import ExampleFate, broken

@@ -12,7 +12,7 @@ from migration.scripted import contents, names, presence, shapes
 from migration.scripted.migration import Migration
 from migration.shop import ASKED, make_shop, rows
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.migration import migrate
 from agro_data.migration.evidence import Side, of_database, of_profile

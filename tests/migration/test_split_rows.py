@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from migration.shop import ASKED, make_shop, rows
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.migration.evidence import of_database, of_profile
 from agro_data.migration.migrate import Certification, ExampleFate, Migration
 from agro_data.profiling.profiler import profile_database

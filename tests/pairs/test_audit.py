@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 from pairs.market import sqlite_market, write_pairs
 
-from agro_data.databases import catalog
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery import catalog
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agro_data.pairs.bounds import check_bounds
+from agro_data.pairs.question.bounds import check_bounds
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pairs.market import duckdb_market, sqlite_market, write_pairs
 from sqlglot import exp
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import Dialect
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair

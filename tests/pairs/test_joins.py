@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
-from agro_data.pairs.joins import check_joins
+from agro_data.pairs.rows.joins import check_joins
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select

@@ -8,8 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from agro_data.databases.catalog import find_databases
-from agro_data.pairs.wording import check_wording
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.pairs.question.wording import check_wording
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve

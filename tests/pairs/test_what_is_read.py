@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agro_data.databases.types import Dialect
-from agro_data.pairs.reading import check_reading
+from agro_data.pairs.execution.reading import check_reading
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 

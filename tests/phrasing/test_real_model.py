@@ -17,7 +17,7 @@ from agro_data.llm.writers import open_writer
 from agro_data.models import DEFAULT_WRITER
 from agro_data.phrasing.faults import Fault, meaning_of
 from agro_data.phrasing.writing import phrase
-from agro_data.profiling.serialise import fit_schema
+from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.prompts.write_question import QuestionStyle, QuestionWanted
 
 ASKED: tuple[tuple[str, str, QuestionStyle], ...] = (

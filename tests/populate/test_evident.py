@@ -18,8 +18,8 @@ from making import profile_of
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances
 from agro_data.populate.schema import Rows
+from agro_data.profiling.keys.trees import has_circle
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.trees import has_circle
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from making import fan_out
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.populate.domain import domain_names, load_domain
 from agro_data.populate.hints import read_table
 from agro_data.populate.samples import build_sample, build_samples

@@ -215,7 +215,7 @@ def test_a_real_schema_is_kept_whole(db_id, tmp_path):
     source = SPIDER / db_id / f"{db_id}.sqlite"
     if not source.exists():
         pytest.skip("needs ../shared/data/spider beside the repository")
-    from agro_data.databases.catalog import find_databases
+    from agro_data.databases.discovery.catalog import find_databases
     from agro_data.profiling.profiler import profile_database
 
     (database,) = find_databases(source).databases

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Cell
-from agro_data.profiling.dates import date_format
-from agro_data.profiling.roles import Place, role_of, unit_of
-from agro_data.profiling.statistics import as_number, describe
+from agro_data.profiling.columns.dates import date_format
+from agro_data.profiling.columns.roles import Place, role_of, unit_of
+from agro_data.profiling.columns.statistics import as_number, describe
 
 cells = st.one_of(st.none(), st.integers(-(10**20), 10**20), st.floats(), st.text(max_size=8), st.binary(max_size=4))
 

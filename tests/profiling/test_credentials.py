@@ -15,10 +15,10 @@ from agro_data.databases.types import Cell, Database
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.profiling.cache import encode
-from agro_data.profiling.credentials import holds_credentials
+from agro_data.profiling.hidden.credentials import holds_credentials
 from agro_data.profiling.profile import Kind
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.serialise import fit_schema
+from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.records import CANDIDATE
 from agro_data.stages.shard.synthesised import stored
 from agro_data.synthesis.ideas import Idea

@@ -14,7 +14,7 @@ from typing import Literal
 import duckdb
 import pytest
 
-from agro_data.databases.connections import open_database
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Database
 from agro_data.profiling import reading as table_reading
 from agro_data.profiling import sampling

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agro_data.profiling.forms import form_of, longest, only_text, parts_of
+from agro_data.profiling.columns.forms import form_of, longest, only_text, parts_of
 
 CODES = {f"P{number:04}" for number in range(30)}
 PRICES = {f"${number * 12.5:,.2f}" for number in range(1, 200, 3)}

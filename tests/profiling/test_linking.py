@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
-from agro_data.profiling.serialise import (
+from agro_data.profiling.serialising.linking import SchemaIndex, index_schema
+from agro_data.profiling.serialising.serialise import (
     SerialiserMismatch,
     Style,
     check_serialiser,

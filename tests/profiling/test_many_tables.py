@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from agro_data.databases.catalog import usable_databases
-from agro_data.databases.connections import open_database
-from agro_data.profiling.keys import KeyTable, propose_by_values
-from agro_data.profiling.naming import name_database
+from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.trusted.connections import open_database
+from agro_data.profiling.keys.foreign_keys import KeyTable, propose_by_values
+from agro_data.profiling.names.naming import name_database
 
 COLUMNS = ["opened_by", "srvc_remark", *(f"long_remark_{number}" for number in range(6))]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agro_data.profiling import titles, units, words
-from agro_data.profiling.naming import Hints, name_database
-from agro_data.profiling.phrases import with_role
+from agro_data.profiling.names import titles, units, words
+from agro_data.profiling.names.naming import Hints, name_database
+from agro_data.profiling.names.phrases import with_role
+from agro_data.profiling.names.words import expand, number_forms, split_identifier
 from agro_data.profiling.profile import ColumnProfile, Kind, Role
-from agro_data.profiling.words import expand, number_forms, split_identifier
 
 identifiers = st.text(min_size=1, max_size=25).filter(lambda text: "\0" not in text)
 

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from agro_data.databases.types import Database
-from agro_data.profiling.private import private_columns
+from agro_data.profiling.hidden.private import private_columns
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.semantics import draft_semantics
-from agro_data.profiling.sources import stated_hiding
+from agro_data.profiling.side_files.semantics import draft_semantics
+from agro_data.profiling.side_files.sources import stated_hiding
 
 PEOPLE = [
     "CREATE TABLE patient (id INTEGER PRIMARY KEY, name TEXT, email TEXT, mobile_no TEXT, home_address TEXT,"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from making import add_damaged
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions.relatives import linked as linked_ends

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Role, TableProfile
-from agro_data.profiling.said_values import said_values
+from agro_data.profiling.serialising.linking import SchemaIndex, index_schema
+from agro_data.profiling.serialising.said_values import said_values
 from agro_data.protocol import render_prompt
 
 

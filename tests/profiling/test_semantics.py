@@ -16,9 +16,9 @@ import yaml
 from agro_data.databases.types import Database
 from agro_data.intent.tree import Shape
 from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.concealing import asked_about
+from agro_data.profiling.hidden.concealing import asked_about
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.semantics import SHAPES, draft_semantics
+from agro_data.profiling.side_files.semantics import SHAPES, draft_semantics
 
 SCRIPT = """
 CREATE TABLE orders (id INTEGER PRIMARY KEY, cust INTEGER, status TEXT, whisper TEXT, margin REAL);

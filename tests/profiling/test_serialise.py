@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
-from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.serialise import Style, fit_schema
+from agro_data.profiling.serialising.linking import index_schema
+from agro_data.profiling.serialising.serialise import Style, fit_schema
 
 
 @pytest.fixture(scope="module")

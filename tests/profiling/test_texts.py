@@ -9,14 +9,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
-from agro_data.profiling import texts
 from agro_data.profiling.cache import cached_profile, cached_texts
-from agro_data.profiling.concealing import texts_without
-from agro_data.profiling.linking import index_schema
+from agro_data.profiling.hidden.concealing import texts_without
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.said_values import said_values
+from agro_data.profiling.serialising import texts
+from agro_data.profiling.serialising.linking import index_schema
+from agro_data.profiling.serialising.said_values import said_values
 from agro_data.sql.concealing import Hidden
 
 NAMES = [f"Name {number:03}" for number in range(120)]

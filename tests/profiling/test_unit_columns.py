@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agro_data.databases.types import Cell
-from agro_data.profiling.knowledge import TableKind
+from agro_data.profiling.columns.unit_columns import with_units, with_units_of_parents
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, Kind, Role, TableProfile
-from agro_data.profiling.unit_columns import with_units, with_units_of_parents
+from agro_data.profiling.side_files.knowledge import TableKind
 
 _MONEYS = ("EUR", "USD", "JPY")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.profiling.cache import cached_profile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def test_an_entry_that_can_be_neither_read_nor_replaced_is_made_anew(shops: Path
 def test_a_full_disk_still_stops_a_build(shops: Path, tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from agro_data.databases.catalog import find_databases\n"
+        "from agro_data.databases.discovery.catalog import find_databases\n"
         "from agro_data.profiling.cache import cached_profile\n"
         "(database,) = find_databases(sys.argv[1]).databases\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"

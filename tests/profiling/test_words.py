@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 LOADED = """
-from agro_data.profiling.words import inflector, number_forms
+from agro_data.profiling.names.words import inflector, number_forms
 said = inflector().a("hour"), number_forms("boxes")
 import inflect, typeguard
 print(said, "typeguard" in inflect.engine.plural_noun.__code__.co_names, typeguard.typechecked.__name__)

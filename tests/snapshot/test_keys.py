@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 from snapshot.server import further
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.trusted.connections import open_database
 from agro_data.profiling.profiler import profile_database
 from agro_data.snapshot.copying import take_snapshot
 

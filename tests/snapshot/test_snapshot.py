@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from snapshot.server import further, rows
 
 from agro_data.cli import data
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.trusted.connections import open_database
 from agro_data.profiling.profiler import profile_database
 from agro_data.snapshot import copying
 from agro_data.snapshot.copying import take_snapshot

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from snapshot.server import further
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.trusted.connections import open_database
 from agro_data.snapshot.catalog import Column, Table
 from agro_data.snapshot.checks import conditions
 from agro_data.snapshot.copying import take_snapshot

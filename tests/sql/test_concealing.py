@@ -109,8 +109,8 @@ def test_a_hidden_column_is_in_no_row_that_is_read_in_a_from(sql: str) -> None:
 
 
 def test_a_profile_shows_what_is_left(tmp_path: Path) -> None:
-    from agro_data.profiling.concealing import without
-    from agro_data.profiling.serialise import fit_schema
+    from agro_data.profiling.hidden.concealing import without
+    from agro_data.profiling.serialising.serialise import fit_schema
 
     with sqlite3.connect(tmp_path / "pets.sqlite") as connection:
         connection.executescript(

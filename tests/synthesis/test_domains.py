@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scripted_model import Scripted
 
 from agro_data.cli import data
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.llm.client import Client
 from agro_data.llm.prompt import Unparsed
 from agro_data.populate.samples import build_domain

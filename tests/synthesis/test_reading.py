@@ -16,7 +16,7 @@ from intent import shop
 from making import profile_of
 from synthesis.running import answer
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from train.tiny import make_tiny_model
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from agro_train.language_model.loading import LanguageModel

@@ -14,7 +14,7 @@ import polars as pl
 from making import database_at, make_school
 from train.tiny import make_tiny_model
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
 from agro_train.cold_start import ColdStartConfig

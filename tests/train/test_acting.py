@@ -16,7 +16,7 @@ from train.test_endpoint import Server, message
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.publish.read import Version, open_version
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.language_model.loading import hash_as_read

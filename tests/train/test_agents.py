@@ -13,7 +13,7 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.hashing import file_hash
 from agro_data.models import fastest_precision
-from agro_data.profiling.serialise import SerialiserMismatch, serialiser
+from agro_data.profiling.serialising.serialise import SerialiserMismatch, serialiser
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.opening import open_agent
 from agro_train.defs.asked import as_trained

@@ -15,7 +15,7 @@ from making import build_corpus
 from train.scripted import Scripted, agent, turn
 
 import agro_data
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.protocol import Turn, parse_transcript, parse_turn
 from agro_data.publish.read import Version
 from agro_data.verify.golds import GoldResults

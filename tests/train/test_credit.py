@@ -13,7 +13,7 @@ import pytest
 from train.small import Scripted, make_corpus
 from train.tiny import make_tiny_model
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
 from agro_train.advantages import Scale
 from agro_train.language_model.loading import load_tokenizer

@@ -12,7 +12,7 @@ from making import make_school
 from train.scripted import LIMITS, Scripted, one_database, turn
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.profiling.profiler import profile_database
 from agro_train.agents.endpoint import Characters

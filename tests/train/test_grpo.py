@@ -20,10 +20,10 @@ from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts
 from train.tiny import make_tiny_other, oddly_sampled
 
 from agro_data.config import ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.errors import InWords
 from agro_data.files import write_json
-from agro_data.profiling.serialise import SerialiserMismatch
+from agro_data.profiling.serialising.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
 from agro_train import cold_start, grpo

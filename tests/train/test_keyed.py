@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from train.in_pieces import write
 
-from agro_data.profiling.same_key import Keys
+from agro_data.profiling.keys.same_key import Keys
 from agro_train.naming.levels import Names
 from agro_train.naming.partial_query import PartialQuery
 from agro_train.naming.scopes import Scopes

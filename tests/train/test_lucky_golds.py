@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from train.small import make_corpus
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.publish.read import Version
 from agro_data.records import MUTANT
 from agro_train.tasks import find_sources

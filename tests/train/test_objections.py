@@ -6,8 +6,8 @@ from pathlib import Path
 
 from making import run_sqlite
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import gravity
 from agro_data.pairs.verify import SOURCE

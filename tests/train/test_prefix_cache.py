@@ -15,7 +15,7 @@ from making import make_school
 from train.scripted import one_database
 from train.tiny import make_tiny_model, make_tiny_other
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_train import decoding
 from agro_train.decoding import Decoding, decode
 from agro_train.language_model.loading import LanguageModel, load

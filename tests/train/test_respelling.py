@@ -12,9 +12,9 @@ import pytest
 from making import database_at, make_school
 from train.small import GOLD, MATCHED, example
 
-from agro_data.databases.sandbox import Sandbox
-from agro_data.profiling.linking import index_schema
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.profiling.profiler import profile_database
+from agro_data.profiling.serialising.linking import index_schema
 from agro_train.questions import PromptFormat, Questions
 from agro_train.tasks import Source
 from agro_train.trajectories.respelling import VARIANTS, respelt

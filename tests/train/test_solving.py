@@ -12,7 +12,7 @@ from train.small import Scripted, make_corpus
 
 from agro_data.alignment.cycles import Rule, check
 from agro_data.alignment.example import Example, Home
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
 from agro_train.agents.agent import Agent

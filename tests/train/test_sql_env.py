@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from making import database_at, make_school
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.protocol import Step, Turn, parse_transcript, render_transcript
 from agro_data.verify.golds import GoldResults

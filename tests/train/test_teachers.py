@@ -13,11 +13,11 @@ import pytest
 from making import database_at, make_school
 from train.small import GOLD, MATCHED, example
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
-from agro_data.profiling.asked import Source
-from agro_data.profiling.linking import index_schema
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.profiling.profiler import profile_database
+from agro_data.profiling.serialising.asked import Source
+from agro_data.profiling.serialising.linking import index_schema
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
 from agro_data.sql.parse import parse_select

@@ -11,7 +11,7 @@ from making import run_sqlite
 from sqlglot import exp
 from verify_shop import SCHEMA, as_database, shop
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.sql.facts import facts_of
 from agro_data.sql.parse import parse_select

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from making import run_sqlite
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.canonical import canonical_sql

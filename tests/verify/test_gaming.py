@@ -16,8 +16,8 @@ import duckdb
 import pytest
 from making import run_sqlite
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.sql.parse import parse_select
 from agro_data.verify.equivalence import Mode

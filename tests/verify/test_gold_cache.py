@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from making import run_sqlite
 
-from agro_data.databases.content import content_hash
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.content import content_hash
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.verify.gold_cache import FILE, GoldCache
 from agro_data.verify.golds import Case, GoldResults

@@ -8,7 +8,7 @@ import pytest
 from making import run_sqlite
 from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits, Result, Trial, TrialResult
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.failures import failure_class

@@ -13,9 +13,9 @@ import pytest
 from making import run_sqlite
 from verify_shop import as_database, shop
 
-from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.verify.chance import shuffled_copy as copying
 from agro_data.verify.chance.shuffled_copy import reference, shuffled_copy, written_copy

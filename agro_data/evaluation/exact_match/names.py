@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from agro_data.databases.catalog import tables_json
-from agro_data.databases.connections import open_database
+from agro_data.databases.discovery.catalog import tables_json
 from agro_data.databases.errors import first_line
-from agro_data.databases.spider_tables import NOT_SPIDERS, spider_entries
-from agro_data.databases.table_info import TableInfo
+from agro_data.databases.files.spider_tables import NOT_SPIDERS, spider_entries
+from agro_data.databases.schema.table_info import TableInfo
+from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Database
 from agro_data.evaluation.exact_match.components import Same, same_columns
 from agro_data.evaluation.exact_match.grammar import Columns

@@ -12,8 +12,8 @@ from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.vocabulary import CONTAINERS, EVENTS, NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
+from agro_data.profiling.names.units import without_unit
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.units import without_unit
 
 Sort = Literal["number", "year", "date", "text", "boolean"]
 

@@ -12,8 +12,8 @@ from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
+from agro_data.profiling.names.words import is_adjective, is_participle, pieces_of
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.words import is_adjective, is_participle, pieces_of
 
 _HOMES = ("city", "town", "state", "county")
 # Values of such columns stand before the noun where they are one plain word.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from agro_data.intent.questions import words
+from agro_data.profiling.names.words import PREPOSITIONS, is_participle, present_participle
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
-from agro_data.profiling.words import PREPOSITIONS, is_participle, present_participle
 
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
 _PERSONS = ("er", "or", "ist", "ee", "ian", "ant", "ent", "man", "woman", "rep")  # endings of who does something

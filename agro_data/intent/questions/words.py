@@ -13,8 +13,8 @@ from agro_data.intent.questions.vocabulary import (
     SINGULAR_IN_S,
     WITHOUT_PLURAL,
 )
-from agro_data.profiling.people import PEOPLE
-from agro_data.profiling.words import inflector, plain_in_o, stays
+from agro_data.profiling.names.people import PEOPLE
+from agro_data.profiling.names.words import inflector, plain_in_o, stays
 from agro_data.sql.identifiers import words_in
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agro_data.databases.checks import meets
+from agro_data.databases.schema.checks import meets
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import TableSpec
 

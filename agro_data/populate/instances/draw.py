@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from agro_data.databases.checks import allows, columns_of, constants_of
+from agro_data.databases.schema.checks import allows, columns_of, constants_of
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.forms import as_written
 from agro_data.populate.instances.proposal import Focus

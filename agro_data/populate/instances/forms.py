@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import ColumnSpec
-from agro_data.profiling.dates import date_format
-from agro_data.profiling.forms import is_number, parts_of
-from agro_data.profiling.statistics import as_number
+from agro_data.profiling.columns.dates import date_format
+from agro_data.profiling.columns.forms import is_number, parts_of
+from agro_data.profiling.columns.statistics import as_number
 
 _MIXED = 5  # of so many new texts, all but one mix the parts of known ones
 _COMMAS = str.maketrans(",.", ".,")

@@ -17,8 +17,8 @@ from agro_data.populate.instances.plans import Plan, Query
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.values import WORDS, beyond, decimals, fit, observed
 from agro_data.populate.schema import ColumnSpec, Schema
+from agro_data.profiling.columns.statistics import is_uuid
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.profiling.statistics import is_uuid
 from agro_data.sql.resolution import Place, Resolution, Scope
 
 Part = Literal["case", "month", "day", "whole"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agro_data.databases.checks import allows
+from agro_data.databases.schema.checks import allows
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import TableSpec
 

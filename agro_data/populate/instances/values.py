@@ -13,8 +13,8 @@ from agro_data.databases.types import Cell
 from agro_data.populate.instances.forms import farthest, formed, has_form, stepped
 from agro_data.populate.schema import ColumnSpec
 from agro_data.populate.surrogate import largest, smallest
+from agro_data.profiling.columns.statistics import UUID_FORM, is_uuid
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.statistics import UUID_FORM, is_uuid
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

@@ -22,7 +22,7 @@ from agro_data.llm.types import Sampling
 from agro_data.phrasing.faults import meaning_of
 from agro_data.phrasing.writing import Dropped, Embed, phrase
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.serialise import fit_schema
+from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.progress import Reporter
 from agro_data.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
 from agro_data.protocol import ENGINES

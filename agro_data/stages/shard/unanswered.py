@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.fingerprint import example_id
 from agro_data.hashing import seed_of
@@ -20,8 +20,8 @@ from agro_data.intent.questions import STYLES
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import from_json
 from agro_data.intent.withheld import Withheld, withholdings
-from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.serialising.linking import Name
 from agro_data.sql.concealing import NotThere, conceal
 from agro_data.stages.shard.certified import mutant_row
 from agro_data.verify.certificates.certifier import Certifier

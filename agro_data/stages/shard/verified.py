@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.intent.steps import Step, decompose
 from agro_data.intent.tree import from_json

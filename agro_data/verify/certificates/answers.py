@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
 from agro_data.populate.surrogate import is_text_instead
 from agro_data.sql.joined_on import joined_on

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import ceil
 
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.hashing import seed_of
 from agro_data.populate.instances import Proposal, instances, witnesses

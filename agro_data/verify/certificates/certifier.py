@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 
 from agro_data.config import BuildConfig, ConfigError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.populate.instances import instance_schema

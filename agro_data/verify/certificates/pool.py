@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agro_data.databases.content import instance_at, written_hash
+from agro_data.databases.discovery.content import instance_at, written_hash
 from agro_data.databases.types import Database, Limits
 from agro_data.populate.schema import Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite

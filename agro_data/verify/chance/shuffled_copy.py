@@ -20,16 +20,16 @@ from urllib.parse import quote
 
 import duckdb
 
-from agro_data.databases.collations import sqlite_collations
-from agro_data.databases.data_files import data_files
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.engine import READ_ONLY, attached, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.file_tables import create_tables
+from agro_data.databases.files.data_files import data_files
+from agro_data.databases.files.file_tables import create_tables
 from agro_data.databases.opening import BUILT_IN, LONGEST, TIMED, bound_values, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted, quoted_list
-from agro_data.databases.sqlite_connection import PROGRESS_STEPS
-from agro_data.databases.table_info import SECONDS
+from agro_data.databases.schema.collations import sqlite_collations
+from agro_data.databases.schema.table_info import SECONDS
+from agro_data.databases.trusted.sqlite_connection import PROGRESS_STEPS
 from agro_data.databases.types import Database
 from agro_data.faults import NO_SPACE, is_passing
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from agro_data.populate.instances.values import finer
 from agro_data.populate.schema import kind_of
-from agro_data.profiling.statistics import UUID_FORM
+from agro_data.profiling.columns.statistics import UUID_FORM
 from agro_data.sql.conditions import conditions, joined, leaves, links
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Scope

@@ -14,8 +14,8 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import Any
 
-from agro_data.databases.checks import allows, constants_of, decided, order_in
 from agro_data.databases.quoting import folded
+from agro_data.databases.schema.checks import allows, constants_of, decided, order_in
 from agro_data.databases.types import Dialect
 from agro_data.profiling.profile import Kind
 from agro_data.verify.proofs.facts import Known

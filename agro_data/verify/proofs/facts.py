@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from agro_data.databases.checks import columns_of, meets
 from agro_data.databases.quoting import folded
+from agro_data.databases.schema.checks import columns_of, meets
 from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey

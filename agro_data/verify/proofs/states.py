@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agro_data.databases.checks import constants_of
 from agro_data.databases.quoting import folded
+from agro_data.databases.schema.checks import constants_of
 from agro_data.profiling.profile import NullRule
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.terms import Select, Term, conjuncts, rebuilt

@@ -4,7 +4,7 @@ of this form (`profiling.forms`), and on instances they are.
 
 from __future__ import annotations
 
-from agro_data.profiling.forms import only_text
+from agro_data.profiling.columns.forms import only_text
 from agro_data.verify.proofs.facts import Known
 from agro_data.verify.proofs.terms import Select, Term, mapped, rebuilt
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.verify.certificates.pool import LIMITS
 
 

@@ -13,7 +13,7 @@ import pytest
 from verify.verify_shop import as_database, shop
 
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.certifying import with_certificate
 from agro_data.profiling.profiler import profile_database

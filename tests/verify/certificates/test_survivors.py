@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificates.budget import Budget

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from verify.verify_shop import as_database
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction

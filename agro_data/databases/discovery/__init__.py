@@ -1,0 +1,1 @@
+"""Databases found, examined and identified by what they hold; watched for change."""

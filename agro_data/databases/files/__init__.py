@@ -1,0 +1,1 @@
+"""Data files as tables: which files are one table, how a CSV is written."""

@@ -1,0 +1,393 @@
+"""How a CSV is written: found once, at every row, so that no row is lost and no date is guessed without a word.
+
+DuckDB's sniffer skips lines until the rest fits, takes lines that begin with `#` for comments, and reads `01/02/2024`
+by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts. Numbers
+beside a word for what is missing ("NA", as R writes it) are numbers, and the word is NULL.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from agro_data.databases.errors import discreet_line
+from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
+from agro_data.databases.quoting import literal, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+DELIMITERS = ",;\t|"
+TITLE_LINES = 10  # above a header
+YEARS = 3  # behind each other in a line that is a header
+LONGEST_LINE = 2**20  # bytes of one that is looked at here
+# What `sniff_csv` finds of how a file is written, and what `read_csv` calls it.
+_MARKS = {
+    "Delimiter": "delim",
+    "Quote": "quote",
+    "Escape": "escape",
+    "NewLineDelimiter": "new_line",
+    "DateFormat": "dateformat",
+    "TimestampFormat": "timestampformat",
+}
+_LOOK = ", ".join(("Columns", "HasHeader", "SkipRows", *_MARKS))
+_NO_COMMENTS = "comment=''"  # else each line that begins with `#` would be one, be it a row of numbers `#17`
+_EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
+_FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
+_DAY = re.compile(r"%[dmyY]")
+_YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
+_LOOKED_THROUGH = 1_000_000  # rows among which one is sought that differs
+_GLANCE = 2_000  # rows that show which columns may be numbers
+
+# Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
+_FAULTS = {
+    "not utf-8 encoded": "it is not UTF-8; save it as CSV in UTF-8",
+    "to automatically detect the CSV parsing": "no delimiter, quote and end of line fit all of its lines (some may end "
+    "as on Windows and others not); save it anew as CSV",
+    "\nMaximum line size of": "it has a row of more than 2 MB (is a quote not closed?); mend it, or give it as Parquet",
+    "Out of Memory Error": "it takes more memory than DuckDB is given here; give it as Parquet",
+    "GZIP": "it is no whole gzip file; give a whole copy",
+}
+
+
+class NoTable(Exception):
+    """The rows of a file cannot be told; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a file is written, and the columns that it has."""
+
+    columns: Mapping[str, str]  # types by name
+    header: bool
+    skipped: int  # lines above the header
+    marks: Mapping[str, str]
+
+    def settings(self) -> str:
+        """What `read_csv` is told, so that it does not look itself."""
+        columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in self.columns.items())
+        marks = ", ".join(f"{name}={literal(mark)}" for name, mark in self.marks.items())
+        skip = f"skip={self.skipped}, {_NO_COMMENTS}"
+        return f"auto_detect=false, {skip}, header={self.header}, {marks}, columns={{{columns}}}"
+
+    @property
+    def uncut(self) -> str:
+        """A delimiter in the name of the only column, or "": a file with ragged rows is read so, line by line."""
+        name = next(iter(self.columns))
+        return next((mark for mark in DELIMITERS if mark in name), "") if len(self.columns) == 1 else ""
+
+
+def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]]:
+    """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
+    written, remarks = _written(connection, file)
+
+    def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
+        columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
+        settings = replace(written, columns=columns, marks={**written.marks, **formats}).settings()
+        return f"SELECT {chosen} FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false)"
+
+    texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
+    kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
+    numbers = _numbers(connection, query(texts, formats), kept)
+    marked = ", ".join(f"{_as_number(name, kind)} AS {quoted(name)}" for name, kind in numbers.items())
+    chosen = f"* REPLACE ({marked})" if marked else "*"
+    return query(texts, formats, chosen), [*remarks, *_remarks_on_dates(texts), *_remarks_on_numbers(numbers)]
+
+
+def settings_of_parts(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], folder: Path
+) -> tuple[str, list[str]]:
+    """The settings with which `read_csv` reads parts, and remarks. Each part may have its own delimiters and further
+    columns. Raises `NoTable` and `duckdb.Error`.
+    """
+    parts = [_sniffed(connection, file, _EVERY_LINE) for file in files]
+    first = parts[0]
+    for file, part in zip(files, parts, strict=True):
+        name = file.relative_to(folder).as_posix()
+        if part.uncut:
+            raise NoTable(f"{name} {_ragged(file, part.uncut)}")
+        if part.header != first.header:
+            with_it, without = (files[0], file) if first.header else (file, files[0])
+            raise NoTable(
+                f"{without.relative_to(folder).as_posix()} has no header as {with_it.relative_to(folder).as_posix()} "
+                "has; give each part the same header"
+            )
+        if not part.columns.keys() & first.columns.keys():
+            raise NoTable(
+                f"{name} has no column that {files[0].relative_to(folder).as_posix()} has: give each part the same "
+                "header, or move it to a folder of its own"
+            )
+
+    def settings(texts: Sequence[str], formats: Mapping[str, str]) -> str:
+        told = [f"{_EVERY_LINE}, header={first.header}, union_by_name=true, sample_size=-1"]
+        told += [f"{name}={literal(mark)}" for name, mark in formats.items()]
+        types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in texts)
+        return ", ".join([*told, *([f"types={{{types}}}"] if texts else [])])
+
+    def query(texts: Sequence[str]) -> str:
+        return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, {})}, hive_partitioning=false)"
+
+    texts, formats = _dates(connection, parts, query)
+    return settings(texts, formats), _remarks_on_dates(texts)
+
+
+def patterns(files: Iterable[Path]) -> str:
+    """Files for DuckDB's readers, which read a name as a pattern: `report [1].csv` would match `report 1.csv`."""
+    return f"[{', '.join(literal(glob.escape(str(file))) for file in files)}]"
+
+
+def fault(error: duckdb.Error) -> str:
+    """Why a CSV cannot be read, and what to do; the engine's words may quote a row."""
+    said = str(error)
+    known = next((words for mark, words in _FAULTS.items() if mark in said), "")
+    return known or f"{discreet_line(error)}; save it anew as CSV in UTF-8"
+
+
+# --- lines and cells ---------------------------------------------------------------------------------------------
+
+
+def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, list[str]]:
+    """How a file is written, and remarks on its lines."""
+    written, remarks = _sniffed(connection, file, _NO_COMMENTS), []
+    if skipped := written.skipped:
+        above = _title(file, written)
+        if above is not None:
+            lines = "first line is" if above == 1 else f"first {above} lines are"
+            return written, [f"its {lines} taken for a title or comment above the header, and no row"] * bool(above)
+        cells = len(written.columns)
+        written = _sniffed(connection, file, _EVERY_LINE)
+        if len(written.columns) == 1 < cells:
+            remarks.append(f"each line is one cell, though those below line {skipped} could be cut into {cells}")
+    if written.uncut:
+        raise NoTable(_ragged(file, written.uncut))
+    return written, remarks
+
+
+def _ragged(file: Path, mark: str) -> str:
+    return (
+        f"would be one column with {mark!r} in its name: its rows have not all the same number of cells"
+        f"{_first_odd(file, mark)}; mend those that differ, delete lines that are none (a title, comments, footnotes), "
+        "or rename the column"
+    )
+
+
+def _first_odd(file: Path, mark: str) -> str:
+    """The first line with another number of cells than most have, in brackets."""
+    first: dict[int, int] = {}
+    counts: Counter[int] = Counter()
+    with _opened(file) as stream, suppress(csv.Error):
+        rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
+        for cells in islice(rows, _LOOKED_THROUGH):
+            if cells:
+                first.setdefault(len(cells), rows.line_num)
+                counts[len(cells)] += 1
+    usual = counts.most_common(1)[0][0] if counts else 0
+    odd = min((line for cells, line in first.items() if cells != usual), default=0)
+    return f" (line {odd} is the first that has not {usual})" if odd else ""
+
+
+def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
+    """How a file is written, as DuckDB finds it at every row; a header of years is one, too."""
+    found = _found(connection, file, settings)
+    if found.header or not _is_header_of_years(line := _first_line(file, found), found.columns):
+        return found
+    lines = settings if "skip=" in settings else f"{settings}, skip={found.skipped}"
+    named = replace(_found(connection, file, f"{lines}, header=true"), skipped=found.skipped)
+    return found if _is_row_of_years(connection, file, named, line) else named
+
+
+def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
+    columns, header, skipped, *marks = connection.execute(
+        f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(str(file)))}, sample_size=-1, {settings})"
+    ).fetchall()[0]
+    return Written(
+        {column["name"]: column["type"] for column in columns},
+        header,
+        skipped,
+        {
+            name: "" if mark == "(empty)" else mark
+            for name, mark in zip(_MARKS.values(), marks, strict=True)
+            if mark is not None
+        },
+    )
+
+
+def _first_line(file: Path, written: Written) -> list[str]:
+    """The cells of the first line that was not skipped."""
+    with _opened(file) as stream:
+        for _ in range(written.skipped):
+            stream.readline(LONGEST_LINE)
+        line = stream.readline(LONGEST_LINE).decode(errors="replace").removeprefix("\ufeff")
+    quote = written.marks.get("quote") or None
+    cells = csv.reader(
+        [line],
+        delimiter=written.marks["delim"],
+        quotechar=quote,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+    )
+    return [cell.strip() for cell in next(cells, [])]
+
+
+def _is_header_of_years(cells: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Whether a line names columns of texts and, behind each other, of years, as `Country,1960,1961,1962`. To DuckDB it
+    is a row like those below, where a year is a number among numbers."""
+    years = [int(cell) for cell in cells if _YEAR.fullmatch(cell)]
+    named = [cell for cell in cells if cell and not _YEAR.fullmatch(cell)]
+    follow = years == list(range(years[0], years[0] + len(years))) if len(years) >= YEARS else False
+    texts = not any(character.isdecimal() for cell in named for character in cell[:1])
+    return follow and bool(named) and texts and len({*named}) == len(named) and len(cells) == len(columns)
+
+
+def _is_row_of_years(connection: duckdb.DuckDBPyConnection, file: Path, named: Written, line: Sequence[str]) -> bool:
+    """Whether below a line that may be a header of years there are rows, and in its columns of years they hold nothing
+    but years, as `Norway,2001,2002,2003` above `Peru,1998,2004,2011`."""
+    as_texts = replace(named, columns=dict.fromkeys(named.columns, "VARCHAR"))
+    rows = f"FROM read_csv({patterns([file])}, {as_texts.settings()}, hive_partitioning=false)"
+    years = [quoted(name) for name, cell in zip(named.columns, line, strict=True) if _YEAR.fullmatch(cell)]
+    others = " OR ".join(f"NOT regexp_full_match(trim({year}), {literal(_YEAR.pattern)})" for year in years)
+    wheres = (others, f"coalesce({', '.join(years)}) IS NOT NULL")
+    other, held = (connection.execute(f"SELECT 1 {rows} WHERE {where} LIMIT 1").fetchone() for where in wheres)
+    return not other and bool(held)
+
+
+def _title(file: Path, written: Written) -> int | None:
+    """How many of the lines that were skipped hold something; None where they may be rows.
+
+    A title is few lines without a cell's end, and not more than there are lines below it; comments begin with `#`.
+    Above a blank line a title may have cells, fewer than the table.
+    """
+    if written.skipped > TITLE_LINES:
+        return None
+    with _opened(file) as stream:
+        lines = [stream.readline(LONGEST_LINE).strip() for _ in range(written.skipped)]
+        below = sum(1 for _ in islice(iter(lambda: stream.readline(LONGEST_LINE), b""), 1 + written.skipped)) - 1
+    filled = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf")]
+    titles = [line for line in filled if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"#")]
+    ends = 0 if lines[-1] else len(written.columns) - 2  # of cells, in one of a line
+    if len(titles) > below or any(line.count(written.marks["delim"].encode()) > max(ends, 0) for line in titles):
+        return None
+    return len(filled)
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")  # type: ignore[return-value]
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+
+
+def _numbers(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]) -> dict[str, str]:
+    """The types of those columns of texts whose values are all numbers or a word for what is missing."""
+    seen = _counted(connection, f"SELECT * FROM ({rows}) LIMIT {_GLANCE}", columns)
+    likely = [name for name, (held, numbers, _, missing, _) in seen.items() if held == numbers + missing]
+    return {
+        name: "BIGINT" if numbers == whole else "DOUBLE"
+        for name, (held, numbers, whole, missing, words) in _counted(connection, rows, likely).items()
+        if held == numbers + missing and numbers >= FEWEST_NUMBERS and 0 < words <= MOST_MARKERS
+    }
+
+
+def _counted(
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]
+) -> dict[str, tuple[int, int, int, int, int]]:
+    """Of each column its values, those that are numbers, whole ones, words for what is missing, and different words."""
+    if not columns:
+        return {}
+    of = "count(*) FILTER (WHERE "
+    counts = [
+        f"count({name}), {of}regexp_full_match({name}, {literal(NUMBER)}) AND isfinite(TRY_CAST({name} AS DOUBLE))), "
+        f"{of}regexp_full_match({name}, {literal(WHOLE)})), {of}{_is_missing(name)}), "
+        f"count(DISTINCT {name}) FILTER (WHERE {_is_missing(name)})"
+        for name in map(quoted, columns)
+    ]
+    found = connection.execute(f"SELECT {', '.join(counts)} FROM ({rows})").fetchall()[0]
+    return {name: found[place * 5 : place * 5 + 5] for place, name in enumerate(columns)}
+
+
+def _is_missing(column: str) -> str:
+    return f"lower(trim({column})) IN ({', '.join(literal(word) for word in sorted(MISSING))})"
+
+
+def _as_number(name: str, kind: str) -> str:
+    return f"TRY_CAST(CASE WHEN NOT {_is_missing(quoted(name))} THEN {quoted(name)} END AS {kind})"
+
+
+def _remarks_on_numbers(columns: Iterable[str]) -> list[str]:
+    names = ", ".join(map(repr, columns))
+    return [f"a word for what is missing (as NA) is NULL among the numbers of {names}"] if names else []
+
+
+# --- dates -------------------------------------------------------------------------------------------------------
+
+
+def _dates(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[Written], as_texts: Callable[[Sequence[str]], str]
+) -> tuple[list[str], dict[str, str]]:
+    """Columns whose dates leave day and month open, and the formats of the columns whose dates do not.
+
+    All columns of a kind are written in one format, which must be the only one that fits every value. `as_texts` reads
+    the rows with some columns as texts.
+    """
+    texts: list[str] = []
+    formats: dict[str, str] = {}
+    for name, kind in _FORMATS.items():
+        found = list(dict.fromkeys(part.marks[name] for part in parts if name in part.marks))
+        columns = [
+            *dict.fromkeys(
+                column for part in parts if name in part.marks for column, held in part.columns.items() if held == kind
+            )
+        ]
+        tried = list(dict.fromkeys(other for each in found for other in (each, *_other_orders(each))))
+        if not columns or len(tried) < 2:
+            continue
+        fitting = _fitting(connection, as_texts(columns), columns, tried)
+        if len(fitting) == 1:
+            formats[name] = fitting[0]
+        else:
+            texts += columns
+    return texts, formats
+
+
+def _other_orders(form: str) -> list[str]:
+    """Formats with the day, month and year of this one in another order; none where the year has four digits and is
+    the first."""
+    order = _DAY.findall(form)
+    if sorted(order) not in (["%Y", "%d", "%m"], ["%d", "%m", "%y"]) or order[0] == "%Y":
+        return []
+    year = next(part for part in order if part in ("%y", "%Y"))
+    orders = [["%d", "%m", year], ["%m", "%d", year], *([[year, "%m", "%d"]] if year == "%y" else [])]
+    return [_DAY.sub("{}", form).format(*other) for other in orders if other != order]
+
+
+def _fitting(
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], formats: Sequence[str]
+) -> list[str]:
+    """The formats that every value of the columns fits, one of those that read all of them alike."""
+    cells = [
+        (quoted(column), f"try_strptime({quoted(column)}, {literal(form)})") for form in formats for column in columns
+    ]
+    fits = ", ".join(f"bool_and({column} IS NULL OR {date} IS NOT NULL)" for column, date in cells)
+    sums = ", ".join(f"sum(hash({column}, {date}))" for column, date in cells)
+    row = connection.execute(f"SELECT {fits}, {sums} FROM ({rows})").fetchall()[0]
+    read: dict[tuple[object, ...], str] = {}
+    for at, form in enumerate(formats):
+        place = slice(at * len(columns), (at + 1) * len(columns))
+        if all(held is not False for held in row[: len(cells)][place]):
+            read.setdefault(row[len(cells) :][place], form)
+    return list(read.values())
+
+
+def _remarks_on_dates(columns: Sequence[str]) -> list[str]:
+    return [
+        f"column {column!r} stays text: its values do not tell day and month apart; write its dates as 2024-12-31"
+        for column in columns
+    ]

@@ -1,0 +1,1 @@
+"""What an engine tells of tables: columns, constraints, collations, formulas."""

@@ -1,0 +1,1 @@
+"""Connections for the statements that this project writes itself."""

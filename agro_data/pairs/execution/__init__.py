@@ -1,0 +1,1 @@
+"""What the engine says of a gold statement, and what it reads."""

@@ -1,0 +1,295 @@
+"""Does the question say what the SQL does? Only what can be told from words alone, and in doubt nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from difflib import SequenceMatcher
+
+from sqlglot import exp
+
+from agro_data.databases.types import Dialect
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import rewritten, turned
+from agro_data.pairs.places import profile_at
+from agro_data.pairs.question.bounds import check_bounds
+from agro_data.pairs.question.left_out import check_left_out
+from agro_data.pairs.question.moments import ends_of_moments, is_moment
+from agro_data.pairs.question.numbers import SMALL, check_numbers, listed, says_time
+from agro_data.profiling.columns.statistics import as_number
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.resolution import Resolution
+from agro_data.sql.said import SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.sql.walks import leftmost
+
+ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
+
+_COUNTED = re.compile(
+    r"how many|how much|number|count|amount|total|quantity|frequency|times|size|sum|many|# of|enrol", re.IGNORECASE
+)
+_AVERAGE = re.compile(r"\baverage\b|\bavg\b|\bmean (?:of|value|price|age|score|salary)\b", re.IGNORECASE)
+_MOST = re.compile(
+    r"\b(?:most|highest|largest|biggest|greatest|maximum|max|longest|oldest|tallest|latest|top|best|heaviest|richest|"
+    r"more|larger|higher|greater|over|above|last|recent|recently|newest|upper|descending|decreasing|reverse)\b",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"\b(?:fewest|lowest|smallest|minimum|min|shortest|youngest|earliest|cheapest|slowest|least(?<!at least)|first|"
+    r"less|fewer|lower|under|below|smaller|worst|bottom|lightest|ascending|increasing|lexicographic\w*|early)\b",
+    re.IGNORECASE,
+)
+_SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
+_SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
+_OLDEST, _YOUNGEST = re.compile(r"\boldest\b", re.IGNORECASE), re.compile(r"\byoungest\b", re.IGNORECASE)
+_RANKS = frozenset(
+    {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
+    | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
+)
+_FLAGS = frozenset({"yes", "no", "true", "false"})
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {day: "weekday" if number < 5 else "weekend" for number, day in enumerate(_WEEK)}
+_NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
+_NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
+_ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
+_DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
+
+
+def check_wording(
+    question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+) -> list[Finding]:
+    """Findings of one pair; `found` is its resolved SQL. A pair without a question has none, nor one whose SQL reads no
+    table: that is one fault, and it is told.
+    """
+    if not question.strip() or not found.tables:
+        return []
+    values = values_in(found, sql)
+    return [
+        *check_numbers(question, evidence, values, found),
+        *check_bounds(question, found, dialect),
+        *_texts(question, evidence, values, found.tables),
+        *_limits(question, evidence, values),
+        *_direction(question, found, profile),
+        *_extremes(question, found, profile),
+        *_aggregates(question, evidence, sql, found, profile),
+        *check_left_out(question, sql, found, profile),
+    ]
+
+
+# --- texts -------------------------------------------------------------------------------------------------------
+
+
+def _texts(question: str, evidence: str, sql: SqlValues, tables: Set[str]) -> Iterator[Finding]:
+    told = plain(f"{question} {evidence}")
+    told_words = set(words_of(f"{question} {evidence}"))
+    unasked = [text for text in sql.asked if plain(text) and not _is_told(text, told, told_words)]
+    unasked = [text for text in unasked if not says_time(text, question)]
+    names = {table.lower() for table in tables}
+    paired: set[str] = set()
+    for value in quoted_values(question):
+        if _is_in_sql(value, sql):
+            continue
+        near = next((text for text in unasked if _alike(plain(text), plain(value))), "")
+        if near:
+            paired.add(near)
+            yield Finding("value_differs", f"The question says {value!r}, the SQL {near!r}.")
+        elif unasked:
+            paired.update(unasked)
+            yield Finding("value_as_code", f"{value!r} of the question is {listed(map(repr, unasked))} in the SQL.")
+        elif plain(value) not in plain(evidence):
+            yield Finding("value_not_used", f"{value!r} of the question is not in the SQL.")
+    for text in unasked:
+        if text in paired:
+            continue
+        near = _nearest_phrase(plain(text), plain(question)) or _nearest_name(text, question, sql)
+        if near:
+            yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
+        elif _says_something(text) and text.lower() not in names:
+            yield Finding("value_not_asked", f"{text!r} of the SQL is not in the question or the evidence.")
+
+
+def _is_told(text: str, told: str, told_words: set[str]) -> bool:
+    """Whether the question says a text of the SQL, if only by one of its words or the beginning of one."""
+    wanted = plain(text)
+    if wanted in told or wanted.replace(" ", "") in told.replace(" ", ""):
+        return True
+    words = [*words_of(text), *date_parts(text)]
+    if any(word in told_words for word in words if len(word) > 1 or word.isdigit()):
+        return True
+    if _DAYS.get(wanted, "") in told_words:
+        return True
+    after = _NEW_YEAR.match(text)  # the end of the year before, without itself
+    return after is not None and str(int(after[1]) - 1) in told_words
+
+
+def _is_in_sql(value: str, sql: SqlValues) -> bool:
+    wanted = plain(value)
+    if not wanted or any(wanted in plain(text) or plain(text) in wanted for text in sql.texts if plain(text)):
+        return True
+    words = words_of(value)
+    return any(word in sql.words for word in words) or any(word.lstrip("0") in sql.digits for word in words)
+
+
+def _alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other).ratio() >= ALIKE
+
+
+def _nearest_phrase(text: str, question: str) -> str:
+    """Words of the question, as many as the text has, that are spelt almost as it is."""
+    words, size = question.split(), len(text.split())
+    if len(text) < 5:
+        return ""
+    phrases = (" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+    return next((p for p in phrases if p[:1] == text[:1] and len(p) > 4 and _slip(p, text)), "")
+
+
+def _nearest_name(text: str, question: str, sql: SqlValues) -> str:
+    """A name in the question that no value of the SQL holds, spelt much like this one: Daan and Dean."""
+    if not _NAME.fullmatch(text):
+        return ""
+    held = {word for one in sql.texts for word in words_of(one)}
+    names = [name for name in _NAME.findall(question) if plain(name) not in held]
+    return next((name for name in names if _is_variant(plain(name), plain(text))), "")
+
+
+def _is_variant(one: str, other: str) -> bool:
+    """Alike, and not one word with two endings (Canada, Canadian)."""
+    stem = min(len(one), len(other)) - 2
+    return one[0] == other[0] and one[:stem] != other[:stem] and _alike(one, other)
+
+
+def _slip(one: str, other: str) -> bool:
+    """Two spellings that differ in a letter or two, and not by an ending (country, countries; French, France)."""
+    shared = SequenceMatcher(None, one, other)
+    return shared.ratio() >= 0.85 and one[: len(other) - 2] != other[: len(other) - 2]
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text is more than a flag, which stands for words of any kind."""
+    return len(plain(text)) > 1 and plain(text) not in _FLAGS
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
+    known = {value for said in (*numbers_in(question), *numbers_in(evidence)) for value in said.values}
+    for limit in sql.limits:
+        if limit > SMALL and not known & {float(limit), float(limit + 1)}:
+            yield Finding("limit_not_asked", f"LIMIT {limit}, but the question names no such number.")
+
+
+# --- order and extremes ------------------------------------------------------------------------------------------
+
+
+def _direction(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
+    """The first key is what decides; those after it settle ties."""
+    order = found.tree.args.get("order")
+    if order is None:
+        return
+    key, *further = order.expressions
+    falling = bool(key.args.get("desc"))
+    if found.tree.args.get("limit") is None:
+        up, down = _ASCENDING.search(question), _DESCENDING.search(question)
+        mended = (
+            "" if further else turned(found, profile.dialect)
+        )  # whether "in descending order" is said of all keys is open
+        if up and not down and falling:
+            yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.", mended=mended)
+        elif down and not up and not falling:
+            says = f"The question says {down[0]!r}, the SQL sorts ascending."
+            yield Finding("order_reversed", says, mended=mended)
+        return
+    if found.tree.find(exp.Min, exp.Max, exp.SetOperation) is not None:
+        return
+    most, least = _ends(question, [key.this], found, profile)
+    if most and not falling:
+        says = f"The question says {most!r}, the SQL takes the first in ascending order."
+        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
+    elif least and falling:
+        says = f"The question says {least!r}, the SQL takes the first in DESC order."
+        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
+
+
+def _extremes(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
+    """MIN where the question asks for the greatest, or MAX for the least, where nothing else may be what it means."""
+    calls = [call for call in found.tree.find_all(exp.Min, exp.Max) if is_aggregate(call)]
+    others = found.tree.find(exp.Order, exp.SetOperation, exp.Window)
+    if others is not None or len({type(call) for call in calls}) != 1:
+        return
+    named = " ".join(word for call in calls for column in call.find_all(exp.Column) for word in words_of(column.name))
+    if _MOST.search(named) or _LEAST.search(named):
+        return  # the greatest of the least values
+    most, least = _ends(question, [call.this for call in calls], found, profile)
+    reversed_ = least if isinstance(calls[0], exp.Max) else most
+    if reversed_:
+        name, asked = ("MAX", exp.Min) if reversed_ is least else ("MIN", exp.Max)
+        mended = rewritten(found, [(call, asked(this=call.this.copy())) for call in calls], profile.dialect)
+        yield Finding("extreme_reversed", f"The question says {reversed_!r}, the SQL takes the {name}.", mended=mended)
+
+
+def _ends(question: str, keys: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> tuple[str, str]:
+    """The word for the greatest and the one for the least of these; "" where there is none, or one for both."""
+    if all(is_moment(key, found, profile) for key in keys):
+        return ends_of_moments(question)
+    if any(map(_is_rank, keys)):
+        return "", ""
+    most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
+    if all(map(_is_age, keys)):
+        most, least = most or _OLDEST.search(question), least or _YOUNGEST.search(question)
+    return (
+        most[0] if most and not _LEAST.search(question) else "",
+        least[0] if least and not _MOST.search(question) else "",
+    )
+
+
+def _is_age(key: exp.Expr) -> bool:
+    """A key that is greatest for the oldest, as a year or a date of birth is not."""
+    return isinstance(key, exp.Column) and "age" in words_of(key.name)
+
+
+def _is_rank(key: exp.Expr) -> bool:
+    """A key whose small values may be the high ones: a rank, or a moment ("founded for the longest time")."""
+    return any(not _RANKS.isdisjoint(words_of(column.name)) for column in key.find_all(exp.Column))
+
+
+# --- aggregates --------------------------------------------------------------------------------------------------
+
+
+def _aggregates(
+    question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile
+) -> Iterator[Finding]:
+    items = [item.unalias() for item in leftmost(found.tree).expressions]
+    words = set(words_of(sql))
+    average = _AVERAGE.search(question)
+    stored = words & {"avg", "average", "mean", "ave", *_initials(question, "average")}
+    if average and not found.tree.find(exp.Avg, exp.Div) and not stored:
+        yield Finding("average_missing", f"The question says {average[0]!r}; the SQL computes no average.")
+    counted = len(items) == 1 and isinstance(items[0], exp.Count) and isinstance(found.tree, exp.Select)
+    if counted and not _COUNTED.search(f"{question} {evidence}"):
+        yield Finding("count_not_asked", "The SQL gives a count; no word of the question asks for a number.")
+    if re.match(r"how many\b", question.strip(), re.IGNORECASE) and not _gives_number(items, found, profile):
+        yield Finding("count_missing", "The question asks how many; no column that comes out is a number.")
+
+
+def _initials(question: str, word: str) -> set[str]:
+    """Short names of figures that end in a word: GPA for "grade point average"."""
+    words = plain(question).split()
+    ends = [place + 1 for place, one in enumerate(words) if one == word]
+    return {"".join(one[0] for one in words[end - size : end]) for end in ends for size in (2, 3, 4) if size <= end}
+
+
+def _gives_number(items: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> bool:
+    """Whether some output may be a number; only plain columns of text are known not to be, unless numbers are kept as
+    texts there.
+    """
+    for item in items:
+        place = found.place(item)
+        if place is None or is_aggregate(item):
+            return True
+        column = profile_at(place, profile)
+        if column.kind not in ("text", "date", "datetime", "time", "blob"):
+            return True
+        if column.common and all(as_number(value) is not None for value, _ in column.common):
+            return True
+    return False

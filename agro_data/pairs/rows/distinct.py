@@ -1,0 +1,132 @@
+"""Different values are asked for, and the SQL has no DISTINCT: "the different countries of singers", `SELECT country`.
+
+Only where the words that follow are a column that comes out or is counted, or the table that a join repeats. Each
+finding is demonstrated: with DISTINCT the answer is another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from agro_data.databases.hostile.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect
+from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import rewritten
+from agro_data.pairs.rows.row_keys import nouns_of, row_keys
+from agro_data.profiling.names.words import noun_forms
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.constructs import aggregates_of
+from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.said import plain
+
+_DIFFERENT = r"(?:different|distinct|unique)"
+_APART = "".join(
+    rf"(?<!\b{word} )" for word in ("a", "by", "from", "has", "have", "had", "in", "with")
+)  # not of others
+_NAMED = rf"{_APART}\b{_DIFFERENT}(?: (?!of\b|in\b|for\b)\w+){{0,2}} (?:%s)\b(?! than\b)"
+_ROWS = rf"\b{_DIFFERENT}(?: (?!of\b|in\b|for\b)\w+)? (?:%s)\b"
+_FIRST = re.compile(
+    r"(?:(?:please )?(?:show|list|find|give|return|report|get|tell)(?: me)?|(?:what|which|who) (?:are|is))"
+    rf"(?: (?:all|the|of))* {_DIFFERENT}\b(?: \w+)?"
+)
+_COUNTED = re.compile(rf"\b(?:how many|(?:number|count) of)(?: (?:the|all|total))* {_DIFFERENT}(?: \w+)?")
+
+
+def check_distinct(
+    database: Database,
+    pairs: Sequence[Pair],
+    names: Mapping[str, Resolution],
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+) -> list[list[Finding]]:
+    """Findings of each pair, in order."""
+    offered = {
+        number: one
+        for number, pair in enumerate(pairs)
+        if pair.sql in names
+        and re.search(_DIFFERENT, question := plain(pair.question))
+        and (one := next(_offers(question, names[pair.sql], profile, database.dialect), None)) is not None
+    }
+    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
+    return [shown.get(number, []) for number in range(len(pairs))]
+
+
+def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
+    select = found.tree
+    if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
+        return
+    scope = found.scope_of(select)
+    own = aggregates_of(select)
+    if not own and not any(select.args.get(part) for part in ("group", "limit")):
+        yield from _listed(question, select, scope, found, profile, dialect)
+    elif own and all(isinstance(call, exp.Count) for call in own):
+        yield from _counted(question, own, scope, found, profile, dialect)
+
+
+def _listed(
+    question: str, select: exp.Select, scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+) -> Iterator[Offer]:
+    """Values that come out several times. Two rows of a table may well be called the same: only a join repeats one."""
+    items = [item.unalias().unnest() for item in select.expressions]
+    keys = row_keys(scope, profile)
+    named = {table: re.search(_ROWS % nouns_of(table, profile), question) for table in keys}
+    rows = {table: match[0] for table, match in named.items() if match is not None}
+    first = _FIRST.match(question) if len(items) == 1 and isinstance(items[0], exp.Column) and not rows else None
+    called = (said for item in items if (said := _said(item, question, found, profile)))
+    said = next(called, first[0] if first is not None else "")
+    if said:
+        text = _distinct(found, select, dialect)
+        mended = text if select.args.get("order") is None else ""
+        says = f"The question says {said!r}, and the same row comes out several times."
+        yield Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, dialect), text)
+    for table, noun in rows.items() if len(scope.sources) > 1 and not said else ():
+        key = keys[table]
+        if key is not None and key.source.table == table and not any(item.is_star for item in items):
+            select.append("expressions", key.node)
+            every, text = sql_text(select, dialect), _distinct(found, select, dialect)
+            select.expressions.pop()
+            says = f"The question says {noun!r}, and rows with the same {'.'.join(key.place)} come out several times."
+            yield Offer(Finding("distinct_missing", says), every, text)
+
+
+def _said(item: exp.Expr, question: str, found: Resolution, profile: DatabaseProfile) -> str:
+    """Where a question asks for the different values of a column; "" where it does not."""
+    place = found.place(item)
+    words = plain(profile.table(place[0]).column(place[1]).phrase).split() if place is not None else []
+    forms = {form[-1] for form in noun_forms(words)} if words else ()
+    said = re.search(_NAMED % "|".join(map(re.escape, forms)), question) if forms else None
+    return said[0] if said is not None else ""
+
+
+def _counted(
+    question: str,
+    calls: Sequence[exp.Expr],
+    scope: Scope,
+    found: Resolution,
+    profile: DatabaseProfile,
+    dialect: Dialect,
+) -> Iterator[Offer]:
+    """A column whose values are counted as often as they stand there. Where rows of a table are to be counted, two may
+    have the same value (`pairs.repeats`).
+    """
+    said = _COUNTED.search(question)
+    one = len({sql_text(call, dialect) for call in calls}) == 1 and isinstance(calls[0].this, exp.Column)
+    rows = (re.search(_ROWS % nouns_of(table, profile), question) for table in row_keys(scope, profile))
+    if said is not None and one and not any(rows):
+        new = [(call, exp.Count(this=exp.Distinct(expressions=[call.this.copy()]))) for call in calls]
+        text = rewritten(found, new, dialect)
+        says = f"The question says {said[0]!r}, and {sql_text(calls[0], dialect)} counts the same value several times."
+        yield Offer(Finding("distinct_missing", says, mended=text), sql_text(found.tree, dialect), text)
+
+
+def _distinct(found: Resolution, select: exp.Select, dialect: Dialect) -> str:
+    select.set("distinct", exp.Distinct())
+    text = sql_text(found.tree, dialect)
+    select.set("distinct", None)
+    return text

@@ -1,0 +1,272 @@
+"""What a question counts or averages, and a join repeats: a student with two allergies is two rows of students and
+allergies, and one of "how many students".
+
+Only where the question says the noun of a table right where it says what is computed, or where two tables multiply each
+other. Each finding is demonstrated: with each row of that table once, the statement gives another answer, and not for
+the rows alone that have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.databases.hostile.sandbox import Sandbox
+from agro_data.databases.quoting import folded
+from agro_data.databases.types import Database, Dialect
+from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import rewritten
+from agro_data.pairs.rows.row_keys import RowKey, nouns_of, row_keys
+from agro_data.profiling.keys.same_key import Keys
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.constructs import aggregates_of
+from agro_data.sql.resolution import Place, Resolution, Scope, Source
+from agro_data.sql.said import plain
+
+_BEFORE = r"(?: (?:of|the|all|any|different|distinct|unique|other|those|these|total))*(?: (?!of\b|and\b|or\b)\w+)?"
+_COUNTED = rf"\b(?:how many|(?:number|count) of){_BEFORE} (?:%s)\b"
+_COMPUTED = r"(?: (?!(?:of|for|and|or|over|per|across)\b)\w+){0,4} (?:of|for)"
+_MEAN = rf"\b(?:average|mean|avg){_COMPUTED}{_BEFORE} (?:%s)\b(?! (?:for|of|per|in each)\b)"
+_SUM = rf"\b(?:total|sum){_COMPUTED}{_BEFORE} (?:%s)\b(?= (?:who|that|which|whose|with|having|where)\b)"
+_AROUND = frozenset({"expressions", "group", "having", "order", "limit", "offset"})  # what rows are made into
+
+
+@dataclass(frozen=True)
+class _Once:
+    """What may be said of a statement, and the statement with each thing `once`. `repeated`: without the rows that have
+    no such thing, which may not be all that makes the difference; "" where each row has one.
+    """
+
+    says: str
+    once: str
+    repeated: str = ""
+    alone: str = ""  # what to hold against `once` where that is only a part of the statement
+
+
+def check_repeats(
+    database: Database,
+    pairs: Sequence[Pair],
+    names: Mapping[str, Resolution],
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+) -> list[list[Finding]]:
+    """Findings of each pair, in order."""
+    offers = [
+        (number, _offer(one, pair.sql, names[pair.sql].ordered))
+        for number, pair in enumerate(pairs)
+        if pair.sql in names and pair.question.strip()
+        for one in _offers(plain(pair.question), names[pair.sql], profile, database.dialect)
+    ]
+    findings: list[list[Finding]] = [[] for _ in pairs]
+    for (number, _), some in zip(offers, demonstrated(database, [one for _, one in offers], sandbox), strict=True):
+        findings[number] += some
+    return findings
+
+
+def _offer(one: _Once, sql: str, ordered: bool) -> Offer:
+    finding = Finding("counted_again", one.says)
+    return Offer(finding, one.alone or sql, one.once, ordered and not one.alone, one.repeated)
+
+
+def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Once]:
+    for scope in found.scopes:
+        calls = aggregates_of(scope.select)
+        if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
+            continue
+        yield from _multiplied(calls, scope, found, profile, dialect)
+        if all(isinstance(node, exp.Count) for node in calls):
+            yield from _counted(question, calls, scope, found, profile, dialect)
+        elif scope.select is found.tree:
+            yield from _computed(question, calls, scope, found, profile, dialect)
+
+
+# --- counted -----------------------------------------------------------------------------------------------------
+
+
+def _counted(
+    question: str,
+    calls: Sequence[exp.Expr],
+    scope: Scope,
+    found: Resolution,
+    profile: DatabaseProfile,
+    dialect: Dialect,
+) -> Iterator[_Once]:
+    """COUNT of rows, or of a column, in the only way that a SELECT has it."""
+    if len({sql_text(call, dialect) for call in calls}) > 1 or not isinstance(calls[0].this, (exp.Star, exp.Column)):
+        return
+    said = {
+        table: key
+        for table, key in row_keys(scope, profile).items()
+        if re.search(_COUNTED % nouns_of(table, profile), question)
+    }
+    if len(said) != 1:
+        return
+    ((table, key),) = said.items()
+    if key is None or _groups_by(key, scope, found, Keys.of(profile)):
+        return
+    noun = profile.table(table).plural
+    where = ".".join(key.place)
+    says = f"The question asks how many {noun}, the SQL counts rows, several of which have the same {where}:"
+    once = [(call, exp.Count(this=exp.Distinct(expressions=[key.node]))) for call in calls]
+    repeated = [(call, exp.Count(this=key.node)) for call in calls]
+    yield _Once(
+        f"{says} with each counted once the answer is another.",
+        rewritten(found, once, dialect),
+        rewritten(found, repeated, dialect),
+    )
+
+
+def _groups_by(key: RowKey, scope: Scope, found: Resolution, keys: Keys) -> bool:
+    """Whether the rows of a group have one key."""
+    group = scope.select.args.get("group")
+    terms = [found.meaning(term, scope.select) for term in group.expressions] if group is not None else []
+    places = [place for term in terms if (place := found.place(term)) is not None]
+    return any(keys.same(_lower(place), _lower(key.place)) for place in places)
+
+
+def _lower(place: Place) -> Place:
+    return folded(place[0]), folded(place[1])
+
+
+# --- multiplied by each other ---------------------------------------------------------------------------------------
+
+
+def _multiplied(
+    calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+) -> Iterator[_Once]:
+    """Figures of two tables that both refer to a third: a join of the three has each row of the one as often as the
+    other has rows. Shown by one of the figures alone.
+    """
+    select = scope.select
+    plain_rows = select is found.tree and select.args.get("distinct") is None and select.find(exp.Subquery) is None
+    figures = [(call, source) for call in calls if (source := _source_of(call, found)) is not None]
+    group = select.args.get("group")
+    terms = [found.meaning(term, select) for term in group.expressions] if group is not None else []
+    for call, source in figures if plain_rows else ():
+        key = row_keys(scope, profile).get(source.table)
+        other = next((one for _, one in figures if _are_beside(source, one, scope, profile)), None)
+        if key is None or other is None or any(isinstance(term, exp.Literal) for term in terms):
+            continue
+        alone, once, taken = _rows(scope), exp.Select(), dict[str, exp.Expr]()
+        alone.set("expressions", [one.copy() for one in (*terms, call)])
+        once.set("expressions", [_named(one, found, taken) for one in (*terms, call)])
+        for made, keys in ((alone, [one.copy() for one in terms]), (once, once.expressions[:-1])):
+            if keys:
+                made.set("group", exp.Group(expressions=[one.copy() for one in keys]))
+        says = (
+            f"{sql_text(call, dialect)} has each row of {source.table} as often as the join has rows of "
+            f"{other.table} beside it: with each once it is another."
+        )
+        yield _Once(says, _over(once, taken, key, scope, dialect), alone=sql_text(alone, dialect))
+
+
+def _source_of(call: exp.Expr, found: Resolution) -> Source | None:
+    """The table whose columns alone a sum, an average or a count of all values is made of."""
+    if not isinstance(call, (exp.Sum, exp.Avg, exp.Count)) or call.find(exp.Distinct) is not None:
+        return None
+    bound = [found.binding(column) for column in call.find_all(exp.Column)]
+    sources = {id(one.source): one.source for one in bound if one is not None and one.kind == "column"}
+    source = next(iter(sources.values()), None) if len(sources) == 1 else None
+    return source if source is not None and source.table else None
+
+
+def _are_beside(one: Source, other: Source, scope: Scope, profile: DatabaseProfile) -> bool:
+    """Whether two tables refer to a third of the same FROM, and neither to the other."""
+    refers = {(key.table, key.ref_table) for key in profile.foreign_keys}
+    both = (one.table, other.table)
+    if one.table == other.table or both in refers or both[::-1] in refers:
+        return False
+    between = {source.table for source in scope.sources} - set(both)
+    return any((one.table, parent) in refers and (other.table, parent) in refers for parent in between)
+
+
+# --- summed and averaged -----------------------------------------------------------------------------------------
+
+
+def _computed(
+    question: str,
+    calls: Sequence[exp.Expr],
+    scope: Scope,
+    found: Resolution,
+    profile: DatabaseProfile,
+    dialect: Dialect,
+) -> Iterator[_Once]:
+    """SUM or AVG of a table's columns, where a SELECT joins the table with others."""
+    bound = [found.binding(column) for call in calls for column in call.find_all(exp.Column)]
+    sources = {id(one.source): one.source for one in bound if one is not None and one.source is not None}
+    plain_calls = all(isinstance(call, (exp.Sum, exp.Avg)) and call.find(exp.Distinct) is None for call in calls)
+    if not plain_calls or len(sources) != 1 or len(scope.sources) < 2:
+        return
+    (source,) = sources.values()
+    key = row_keys(scope, profile).get(source.table)
+    pattern = _MEAN if all(isinstance(call, exp.Avg) for call in calls) else _SUM
+    if key is None or key.source is not source:
+        return
+    if re.search(pattern % nouns_of(source.table, profile), question):
+        noun = profile.table(source.table).plural
+        says = (
+            f"The question asks for a figure of {noun}, the join has several rows with the same {'.'.join(key.place)}: "
+            "with each taken once the answer is another."
+        )
+        once = _each_once(key, scope, found, dialect)
+        if once:
+            yield _Once(says, once)
+
+
+def _each_once(key: RowKey, scope: Scope, found: Resolution, dialect: Dialect) -> str:
+    """The statement over the different rows of its FROM, of which only the key and the columns that it names elsewhere
+    are looked at; "" where another query stands in it.
+    """
+    select = scope.select
+    if select.args.get("distinct") is not None or any(item.is_star for item in select.expressions):
+        return ""
+    taken: dict[str, exp.Expr] = {}
+    outer = exp.Select()
+    for name, part in select.args.items():
+        if name in _AROUND:
+            if any(one.find(exp.Query) is not None for one in _listed(part)):
+                return ""
+            new = [_named(one, found, taken) for one in _listed(part)]
+            outer.set(name, new if isinstance(part, list) else new[0] if new else None)
+    return _over(outer, taken, key, scope, dialect)
+
+
+def _over(outer: exp.Select, taken: dict[str, exp.Expr], key: RowKey, scope: Scope, dialect: Dialect) -> str:
+    """A SELECT of what was taken from the different rows of a FROM and the key."""
+    inner = _rows(scope)
+    columns = [exp.alias_(node.copy(), name) for name, node in taken.items()]
+    inner.set("expressions", [exp.alias_(key.node, "each"), *columns])
+    rows = exp.Subquery(this=inner.distinct(), alias=exp.TableAlias(this=exp.to_identifier("once")))
+    return sql_text(outer.from_(rows), dialect)
+
+
+def _rows(scope: Scope) -> exp.Select:
+    """A SELECT with the FROM and the conditions of another, and nothing else yet."""
+    rows = exp.Select()
+    for name, part in scope.select.args.items():
+        if name not in _AROUND and part:
+            rows.set(name, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    return rows
+
+
+def _listed(part: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return part if isinstance(part, list) else [] if part is None else [part]
+
+
+def _named(part: exp.Expr, found: Resolution, taken: dict[str, exp.Expr]) -> exp.Expr:
+    """A part of a statement with names of its own for columns, which are noted."""
+    holder = exp.Paren(this=part.copy())
+    for old, new in zip(list(part.find_all(exp.Column)), list(holder.find_all(exp.Column)), strict=True):
+        binding = found.binding(old)
+        if binding is not None and binding.kind == "column":
+            name = next((name for name, node in taken.items() if node == old), f"c{len(taken)}")
+            taken[name] = old
+            new.replace(exp.column(name))
+    named: exp.Expr = holder.this
+    return named

@@ -1,0 +1,1 @@
+"""How rows refer to each other: declared and inferred keys, trees, versions of a thing."""

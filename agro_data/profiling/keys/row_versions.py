@@ -1,0 +1,108 @@
+"""Tables whose rows are versions of a thing, as slowly changing dimensions keep them (type 2): who counts their rows
+counts no customers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import quoted
+from agro_data.databases.schema.table_info import Connection
+from agro_data.profiling.profile import ColumnProfile, TableProfile, Versions
+
+_HOLDS = re.compile(
+    r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:from|to|until|thru|start|end|begin)(?:_?(?:date|dt|ts|at))?"
+)
+_CURRENT = re.compile(r"(?:is_?)?(?:current|latest)(?:_?(?:flag|ind|indicator|row|record|version))?")
+_DBT_END = "dbt_valid_to"  # NULL where a snapshot by dbt says that nothing has followed
+_YES = ("1", "y", "yes", "t", "true", "current")
+_CHANGED = 5  # things of several versions, from which on it is seen what no version changes
+
+
+def keeps_versions(columns: Sequence[ColumnProfile]) -> bool:
+    """Whether a row holds from a day or until one, says whether it is the current one (or is of a snapshot by dbt), and
+    has an identifier that other rows have, too.
+    """
+    names = [column.name.lower() for column in columns]
+    holds = any(map(_HOLDS.fullmatch, names))
+    told = any(map(_CURRENT.fullmatch, names)) or "dbt_valid_from" in names
+    shared = any(column.role == "identifier" and column.distinct and not column.unique for column in columns)
+    return holds and told and shared
+
+
+def with_versions(
+    connection: Connection, table: TableProfile, thing: tuple[str, str], references: Collection[str]
+) -> TableProfile:
+    """`table` with what its rows are versions of, if it keeps some and all of its rows prove it.
+
+    `thing` is what one and many of these are called, `references` are the columns by which rows belong to others. Its
+    instances then have at most one current row of each thing, too.
+    """
+    if table.named or table.is_view or not keeps_versions(table.columns):
+        return table
+    shared = [
+        column
+        for column in table.columns
+        if column.role == "identifier" and not column.unique and not column.hidden and column.name not in references
+    ]
+    try:
+        key, (column, current) = next(
+            (key.name, current)
+            for key in shared
+            for current in _currents(table.columns)
+            if _is_one_each(connection, table.name, key.name, *current)
+        )
+        steady = _steady(connection, table, key)
+    except (DatabaseError, StopIteration):
+        return table
+    validity = tuple(c.name for c in table.columns if _tells_when(c.name))
+    versions = Versions(*thing, key, column, current, steady, validity)
+    one_each = ((key,), _condition(versions))
+    return replace(table, versions=versions, partial_keys=tuple(dict.fromkeys((*table.partial_keys, one_each))))
+
+
+def _tells_when(name: str) -> bool:
+    return any(pattern.fullmatch(name.lower()) for pattern in (_HOLDS, _CURRENT))
+
+
+def _currents(columns: Sequence[ColumnProfile]) -> Iterator[tuple[str, int | str | None]]:
+    """Columns that may say which row is the current one, with the value (None for NULL) that says so."""
+    for column in columns:
+        if _CURRENT.fullmatch(column.name.lower()):
+            said = [value for value, _ in column.common if isinstance(value, int | str)]
+            yield from ((column.name, value) for value in said if str(value).strip().lower() in _YES)
+    yield from ((column.name, None) for column in columns if column.name.lower() == _DBT_END)
+
+
+def _is_one_each(connection: Connection, table: str, key: str, column: str, value: int | str | None) -> bool:
+    """Whether some rows are current, and no two of these have the same `key`, nor none."""
+    test, values = (f"{quoted(column)} IS NULL", []) if value is None else (f"{quoted(column)} = ?", [value])
+    counts = f"COUNT(*), COUNT(DISTINCT {quoted(key)})"
+    [(rows, things)] = connection.execute(f"SELECT {counts} FROM {quoted(table)} WHERE {test}", values)
+    return bool(rows) and rows == things
+
+
+def _steady(connection: Connection, table: TableProfile, key: str) -> tuple[str, ...]:
+    """The columns that each row has, and all versions of a thing alike."""
+    whole = [c.name for c in table.columns if c.name != key and c.has_values and table.never_null(c.name)]
+    if not whole:
+        return ()
+    counted = ", ".join(f"COUNT(DISTINCT {quoted(name)}) AS n{place}" for place, name in enumerate(whole))
+    most = ", ".join(f"MAX(n{place})" for place in range(len(whole)))
+    things = f"SELECT {counted} FROM {quoted(table.name)} GROUP BY {quoted(key)} HAVING COUNT(*) > 1"
+    [(changed, *kinds)] = connection.execute(f"SELECT COUNT(*), {most} FROM ({things}) AS things")
+    steady = isinstance(changed, int) and changed >= _CHANGED
+    return tuple(name for name, kind in zip(whole, kinds, strict=True) if kind == 1) if steady else ()
+
+
+def _condition(versions: Versions) -> str:
+    """That a row is current, as `databases.checks` writes conditions."""
+    column = exp.column(versions.column, quoted=True)
+    if versions.current is None:
+        return exp.Is(this=column, expression=exp.Null()).sql()
+    value = int(versions.current) if isinstance(versions.current, bool) else versions.current
+    return exp.EQ(this=column, expression=exp.convert(value)).sql()

@@ -1,0 +1,1 @@
+"""Identifiers as people say them: words, their order, units, and what they denote."""

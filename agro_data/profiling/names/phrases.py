@@ -1,0 +1,127 @@
+"""Phrases that depend on what a column holds: "killed" that is a number is "number killed"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import replace
+
+from agro_data.profiling.names.words import is_participle, noun_forms, singular_word
+from agro_data.profiling.profile import ColumnProfile
+
+_NOUNS = {
+    "directed by": "director",
+    "written by": "writer",
+    "created by": "creator",
+    "created at": "creation time",
+    "updated at": "update time",
+    "made by": "maker",
+    "reports to": "supervisor",
+    "approved by": "approver",
+    "based in": "base",
+    "born in": "birthplace",
+    "composed by": "composer",
+    "designed by": "designer",
+    "edited by": "editor",
+    "eliminated by": "eliminator",
+    "incorporated in": "place of incorporation",
+    "located in": "location",
+    "managed by": "manager",
+    "manufactured by": "manufacturer",
+    "owned by": "owner",
+    "produced by": "producer",
+    "published by": "publisher",
+    "sold by": "seller",
+    "taught by": "teacher",
+    "valid from": "start of validity",
+    "valid to": "end of validity",
+    "valid until": "end of validity",
+    "dbt valid from": "start of validity",
+    "dbt valid to": "end of validity",
+    "effective from": "effective start",
+    "effective to": "effective end",
+    "expires at": "expiry time",
+    "expires on": "expiry date",
+}
+_WHEN = {"at": "time", "on": "date"}
+_ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
+_DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
+_NO_NAMES = {"address": "street"} | dict.fromkeys(
+    ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
+)
+_PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
+_WITHIN = frozenset(["part", "child", "member", "component", "piece", "subset"])
+_KEYED = frozenset(["id", "code", "number", "key"])
+_STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
+
+
+def with_role(
+    columns: Sequence[ColumnProfile], singular: str, keys: Set[str] = frozenset()
+) -> tuple[ColumnProfile, ...]:
+    """The columns, phrases that are no nouns made into nouns where that makes no two equal.
+
+    Numbers of columns in `keys`, which refer to rows, are said to be IDs: a "supervisor ID" of 1.
+    """
+    taken = {column.phrase for column in columns}
+    result: list[ColumnProfile] = []
+    for column in columns:
+        phrase = column.phrase if column.named else _beside(column, taken) or _noun(column, singular)
+        if column.name in keys and phrase.endswith(" of") and not column.named:  # "reversal of", "part of"
+            phrase = "parent" if phrase.split()[0] in _WITHIN else "original"
+        if column.name in keys and column.role == "identifier" and column.kind == "integer" and not column.named:
+            phrase = phrase if phrase.rsplit(" ", 1)[-1].lower() in _KEYED else f"{phrase} ID"
+        if phrase != column.phrase and phrase not in taken:
+            taken.add(phrase)
+            column = replace(column, phrase=phrase)  # noqa: PLW2901
+        result.append(column)
+    return tuple(result)
+
+
+def _beside(column: ColumnProfile, others: set[str]) -> str:
+    """What a column is called to tell it from others: "engines" beside "engine", whose plural would be the same."""
+    phrase = column.phrase
+    if phrase == "day" and "month" in others:
+        return "day of the month"
+    single = " ".join(noun_forms(phrase.split())[0])
+    if single == phrase or single not in others:
+        return ""
+    if column.role != "measure":
+        return f"list of {phrase}"
+    return f"total {phrase}" if column.kind == "real" else f"number of {phrase}"
+
+
+def _noun(column: ColumnProfile, singular: str) -> str:
+    phrase = column.phrase
+    if phrase in _NOUNS:
+        return _NOUNS[phrase]
+    if phrase in ("check in", "check out") and column.role == "date":
+        return f"{phrase.replace(' ', '-')} date"
+    if phrase == "number" and column.role in ("identifier", "category", "text") and singular:
+        return f"{singular} number"  # "return the number" would ask how many there are
+    if phrase.startswith("number of ") and column.role in ("identifier", "category") and column.kind == "integer":
+        return f"{' '.join(noun_forms(phrase.split()[2:])[0])} number"  # "no_ligne" of a key: which, not how many
+    first, _, last = phrase.rpartition(" ")
+    if first and last in _WHEN and column.role == "date":  # "placed at", "starts on"
+        return f"{singular_word(first)} {_WHEN[last]}"
+    if phrase in _ENDS:
+        place, moment, bound = _ENDS[phrase]
+        sort = "time" if column.kind == "time" else column.role
+        return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
+    if phrase == singular and column.role == "text" and column.kind == "text":
+        return _NO_NAMES.get(phrase, "name")  # "the city of a city" is its name
+    if phrase == singular and column.role == "measure":
+        return "amount" if phrase in _PAID else "value"  # "the salary of a salary"
+    if column.role == "year" and phrase in ("year ID", "year key"):
+        return "year"
+    if phrase == singular and column.role == "identifier" and column.kind in ("integer", "real"):
+        return f"{phrase} number"
+    if column.role == "year" and phrase in _DATED:
+        return f"{phrase} year"
+    if phrase == "spent" and column.role == "measure":
+        return "amount spent"
+    if " " in phrase or not (is_participle(phrase) or phrase in _STRONG):
+        return phrase
+    if column.role == "year":
+        return f"year {phrase}"
+    if column.role == "date":
+        return f"date {phrase}"
+    return f"number {phrase}" if column.role == "measure" and column.integral else phrase

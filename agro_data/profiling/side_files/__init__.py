@@ -1,0 +1,1 @@
+"""What people wrote beside a database: `semantics.yml`, and what others knew."""
