@@ -14,8 +14,8 @@ from pathlib import Path
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import Limits
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.profiling.cache import cached_profile
 from agro_data.synthesis.reading import read_intent

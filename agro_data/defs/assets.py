@@ -22,9 +22,9 @@ from agro_data.files import write_text
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
-from agro_data.publish.publishing import publish_version
+from agro_data.publish.publication.publishing import publish_version
+from agro_data.publish.publication.release import Declaration, PersonalData
 from agro_data.publish.read import open_corpus, open_version
-from agro_data.publish.release import Declaration, PersonalData
 from agro_data.publish.report import render_report
 from agro_data.software import code_version
 

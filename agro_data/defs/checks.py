@@ -12,8 +12,8 @@ from polars.exceptions import PolarsError
 from agro_data.databases.errors import first_line
 from agro_data.defs.place import Place, project_root
 from agro_data.pipeline import open_work
-from agro_data.publish import checks as stored
-from agro_data.publish.checks import Check
+from agro_data.publish.publication import checks as stored
+from agro_data.publish.publication.checks import Check
 from agro_data.publish.read import MEND, NoVersion, Version, open_version
 from agro_data.stages import tally
 from agro_data.stages.context import Context

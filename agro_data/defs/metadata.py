@@ -23,7 +23,7 @@ from agro_data.publish import plots
 from agro_data.publish.card import COLUMNS
 from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.markdown import literal
-from agro_data.publish.publishing import Publication
+from agro_data.publish.publication.publishing import Publication
 from agro_data.publish.read import Version
 from agro_data.publish.retention import VersionFate
 from agro_data.publish.summary import funnel_stages

@@ -13,7 +13,7 @@ from agro_data.databases.types import Database
 from agro_data.profiling.serialising.asked import Source, open_source, prompt_of
 from agro_data.profiling.serialising.serialise import BUDGET, STYLE, Style, check_serialiser, serialiser
 from agro_data.protocol import Turn, inert, render_turn
-from agro_data.publish.checks import sources_of
+from agro_data.publish.publication.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.publish.summary import SPLITS
 from agro_data.sql.concealing import Hidden

@@ -26,7 +26,7 @@ from agro_data.parallel import ShardsLost, run_shards
 from agro_data.profiling.cache import cached_profile, decode
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
-from agro_data.publish.checks import sources_of
+from agro_data.publish.publication.checks import sources_of
 from agro_data.publish.read import DERIVED, Version
 from agro_data.software import code_version
 from agro_data.stages.surrogates import surrogates

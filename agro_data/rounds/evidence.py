@@ -12,7 +12,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.types import Dialect
 from agro_data.evaluation.verdict import Verdict, read_lines
 from agro_data.focus import FACETS, MOST_TABLES, NO_CONSTRUCT
-from agro_data.intent.query_log import shape_of
+from agro_data.intent.logs.query_log import shape_of
 from agro_data.profiling.cache import decode
 from agro_data.publish.read import Version
 

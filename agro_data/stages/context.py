@@ -15,8 +15,8 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.types import Database, Dialect
 from agro_data.faults import NO_SPACE
 from agro_data.focus import NO_FOCUS, Focus, read_focus
-from agro_data.intent.prior import Prior, default_prior
-from agro_data.intent.query_log import LogReading, prior_from_log, read_log
+from agro_data.intent.logs.query_log import LogReading, prior_from_log, read_log
+from agro_data.intent.sampling.prior import Prior, default_prior
 from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.hidden.concealing import asked_about

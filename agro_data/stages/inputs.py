@@ -11,7 +11,7 @@ from agro_data.databases.errors import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
 from agro_data.focus import read_focus
-from agro_data.intent.query_log import likely_engines, read_log
+from agro_data.intent.logs.query_log import likely_engines, read_log
 from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.intent.steps import MOST, Step, StepNames, not_read
+from agro_data.intent.steps.decompose import MOST, Step, StepNames, not_read
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.facts import facts_of, sql_facts

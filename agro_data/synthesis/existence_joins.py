@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.sql.conditions import joined, parts_of
 from agro_data.sql.resolution import Binding, Resolution, Source
 

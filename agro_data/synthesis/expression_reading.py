@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.intent.atlas import Atlas, has_parts, is_iso_date, is_number, sayable
+from agro_data.intent.sampling.atlas import Atlas, has_parts, is_iso_date, is_number, sayable
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,

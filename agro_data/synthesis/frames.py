@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from agro_data.intent.atlas import Atlas, has_order
+from agro_data.intent.sampling.atlas import Atlas, has_order
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,

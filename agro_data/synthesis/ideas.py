@@ -9,8 +9,8 @@ from itertools import islice
 from random import Random
 
 from agro_data.hashing import seed_of
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.prior import Prior
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.prior import Prior
 from agro_data.intent.tree import Intent
 from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.synthesis.literals import redrawn

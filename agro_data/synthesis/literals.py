@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell, Dialect
-from agro_data.intent.atlas import Atlas, Row, sayable
+from agro_data.intent.sampling.atlas import Atlas, Row, sayable
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, Source

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.hashing import seed_of
-from agro_data.intent.atlas import Atlas, Edge
-from agro_data.intent.plausibility import plausibility
-from agro_data.intent.renderings import renderings
-from agro_data.intent.sample import canonical
+from agro_data.intent.rendering.renderings import renderings
+from agro_data.intent.sampling.atlas import Atlas, Edge
+from agro_data.intent.sampling.plausibility import plausibility
+from agro_data.intent.sampling.sample import canonical
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,

@@ -13,7 +13,7 @@ from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.prompts.vary_query import Kind
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate

@@ -15,7 +15,7 @@ from math import log2
 import sqlglot
 
 from agro_data.databases.types import Dialect
-from agro_data.intent.query_log import Logged
+from agro_data.intent.logs.query_log import Logged
 from agro_data.sql.facts import SqlFacts, facts_of
 from agro_data.sql.parse import SqlRefused
 from agro_data.sql.scope import Schema

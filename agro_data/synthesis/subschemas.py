@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.profiling.profile import DatabaseProfile
 
 TABLES = ((1, 0.3), (2, 0.4), (3, 0.2), (4, 0.1))  # how many tables a part has, and how often

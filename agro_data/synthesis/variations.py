@@ -20,15 +20,15 @@ from dataclasses import replace
 from random import Random
 
 from agro_data.hashing import seed_of
-from agro_data.intent.atlas import Atlas, is_number, sayable
-from agro_data.intent.choose import adds_up
-from agro_data.intent.one_unit import in_one_unit
-from agro_data.intent.plausibility import plausibility
-from agro_data.intent.prior import Prior
 from agro_data.intent.rename import transform
-from agro_data.intent.renderings import renderings
-from agro_data.intent.sample import canonical, touched
-from agro_data.intent.scene import Scene
+from agro_data.intent.rendering.renderings import renderings
+from agro_data.intent.sampling.atlas import Atlas, is_number, sayable
+from agro_data.intent.sampling.choose import adds_up
+from agro_data.intent.sampling.one_unit import in_one_unit
+from agro_data.intent.sampling.plausibility import plausibility
+from agro_data.intent.sampling.prior import Prior
+from agro_data.intent.sampling.sample import canonical, touched
+from agro_data.intent.sampling.scene import Scene
 from agro_data.intent.shapes import GENERATORS
 from agro_data.intent.tree import (
     Aggregate,

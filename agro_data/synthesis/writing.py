@@ -9,7 +9,7 @@ from random import Random
 
 from agro_data.focus import NO_FOCUS, Focus, turns
 from agro_data.hashing import seed_of
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client
 from agro_data.llm.prompt import Asked, Unparsed, ask

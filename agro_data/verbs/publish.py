@@ -19,7 +19,7 @@ from agro_data.verbs.choosing import whole
 from agro_data.verbs.options import A_PATH, as_json
 
 if TYPE_CHECKING:
-    from agro_data.publish.publishing import Publication
+    from agro_data.publish.publication.publishing import Publication
 
 
 @click.command(name="publish", cls=Resumed)
@@ -69,8 +69,8 @@ def publish_command(
       agro publish datasets/shop --repo-id my-org/shop --license cc-by-4.0 --source-license cc-by-4.0 --dry-run
       agro publish datasets/shop/v0001-1a2b3c4d --repo-id my-org/shop --license cc-by-4.0 --source-license @licenses.txt
     """
-    from agro_data.publish.publishing import publish_version  # noqa: PLC0415
-    from agro_data.publish.release import EVERY, Declaration  # noqa: PLC0415
+    from agro_data.publish.publication.publishing import publish_version  # noqa: PLC0415
+    from agro_data.publish.publication.release import EVERY, Declaration  # noqa: PLC0415
 
     declared = Declaration(
         license=license_,

@@ -24,7 +24,7 @@ from agro_data.llm.client import Client
 from agro_data.llm.types import Request
 from agro_data.profiling.cache import cached_profile
 from agro_data.prompts.judge import Ruling
-from agro_data.publish.checks import check_version
+from agro_data.publish.publication.checks import check_version
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.version import NotWritten
 from agro_data.sql.difficulty import HARDNESS

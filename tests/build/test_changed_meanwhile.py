@@ -12,7 +12,7 @@ from making import make_school
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.parallel import ShardsLost
 from agro_data.pipeline import STAGES, prepare, run_stage, write_corpus
-from agro_data.publish.checks import digests_replay
+from agro_data.publish.publication.checks import digests_replay
 from agro_data.stages.context import Context
 
 READERS = ("profiles", "verified", "certified", "selection")

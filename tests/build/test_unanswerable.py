@@ -18,10 +18,10 @@ import agro_data
 from agro_data.config import ConfigError
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.profiling.profiler import profile_database
-from agro_data.publish.checks import Check, check_version, sources_of
 from agro_data.publish.explain import explain
+from agro_data.publish.publication.checks import Check, check_version, sources_of
+from agro_data.publish.publication.release import Declaration, make_release
 from agro_data.publish.read import Version
-from agro_data.publish.release import Declaration, make_release
 from agro_data.sql.concealing import Hidden, NotThere, conceal
 from agro_data.sql.facts import sql_facts
 

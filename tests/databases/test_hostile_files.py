@@ -21,7 +21,7 @@ from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, open_duckdb
 from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.trusted.sqlite_connection import SqliteConnection
 from agro_data.profiling.profiler import profile_database
-from agro_data.publish.personal import scan_files
+from agro_data.publish.publication.personal import scan_files
 from agro_data.verify.chance.shuffled_copy import shuffled_copy
 
 
@@ -216,7 +216,7 @@ def test_each_computed_column_is_looked_through_by_itself(tmp_path: Path) -> Non
         tmp_path / "x.sqlite", f"CREATE TABLE t(a, m AS (a || '@gmail.com'), {columns}); INSERT INTO t VALUES ('ann')"
     )
     program = (
-        "import resource, sys; from pathlib import Path; from agro_data.publish.personal import scan_files;"
+        "import resource, sys; from pathlib import Path; from agro_data.publish.publication.personal import scan_files;"
         "data = int(Path('/proc/self/statm').read_text().split()[5]) * resource.getpagesize() + 100 * 2**20;"
         "resource.setrlimit(resource.RLIMIT_DATA, (data, data));"
         "print(scan_files(Path(sys.argv[1]), ['x.sqlite']))"

@@ -15,13 +15,13 @@ from typing import get_args
 import pytest
 
 from agro_data.databases.types import Database
-from agro_data.intent.atlas import has_order
-from agro_data.intent.choose import fixed
-from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import STYLES, render_question
-from agro_data.intent.renderings import renderings
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.renderings import renderings
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import has_order
+from agro_data.intent.sampling.choose import fixed
+from agro_data.intent.sampling.prior import default_prior
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import (
     Aggregate,
     And,

@@ -7,8 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import Likely, Logged, LogReading, likely_engines, prior_from_log, read_log, shape_of
+from agro_data.intent.logs.query_log import (
+    Likely,
+    Logged,
+    LogReading,
+    likely_engines,
+    prior_from_log,
+    read_log,
+    shape_of,
+)
+from agro_data.intent.sampling.prior import default_prior
 
 LOG = """2024-01-01 12:00:00 UTC LOG: statement: SELECT city, COUNT(*) FROM a GROUP BY city HAVING COUNT(*) > 2
 nothing to read here

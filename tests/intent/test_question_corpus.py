@@ -11,7 +11,7 @@ import pytest
 
 from agro_data.databases.types import Database
 from agro_data.intent.questions import STYLES, Question, render_question
-from agro_data.intent.sample import sample_intents
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database

@@ -11,11 +11,11 @@ import pytest
 from profiles_by_hand import column, table
 
 from agro_data.databases.types import Database
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import STYLES, render_question, words
 from agro_data.intent.questions.values import quoted, say_values
 from agro_data.intent.questions.voice import Voice
-from agro_data.intent.renderings import renderings
+from agro_data.intent.rendering.renderings import renderings
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,

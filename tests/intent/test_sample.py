@@ -19,16 +19,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.discovery.catalog import find_databases
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.choose import adds_up
-from agro_data.intent.plausibility import plausibility
-from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import render_question
 from agro_data.intent.rename import rename_sources
-from agro_data.intent.renderings import renderings, rewrite
-from agro_data.intent.sample import canonical, identity, sample_intents, touched
-from agro_data.intent.steps import MOST, decompose
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.renderings import renderings, rewrite
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.choose import adds_up
+from agro_data.intent.sampling.plausibility import plausibility
+from agro_data.intent.sampling.prior import default_prior
+from agro_data.intent.sampling.sample import canonical, identity, sample_intents, touched
+from agro_data.intent.steps.decompose import MOST, decompose
 from agro_data.intent.tree import (
     Between,
     Column,

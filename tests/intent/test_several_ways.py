@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from agro_data.databases.types import Database
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Dialect
-from agro_data.intent.names import alias_names
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.steps import decompose
-from agro_data.intent.to_sql import render_query, render_sql
+from agro_data.intent.rendering.names import alias_names
+from agro_data.intent.rendering.to_sql import render_query, render_sql
+from agro_data.intent.sampling.sample import sample_intents
+from agro_data.intent.steps.decompose import decompose
 from agro_data.intent.tree import (
     Aggregate,
     And,

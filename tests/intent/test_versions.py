@@ -12,8 +12,8 @@ import pytest
 
 from agro_data.databases.types import Database
 from agro_data.intent.questions import render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent
 from agro_data.profiling.hidden.concealing import without
 from agro_data.profiling.profile import DatabaseProfile

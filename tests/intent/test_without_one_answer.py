@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.ambiguous import ambiguities, swapped
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Column, Intent, walk
 from agro_data.intent.withheld import Withheld, keys, withholdings
 from agro_data.profiling.profile import DatabaseProfile

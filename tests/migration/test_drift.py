@@ -31,7 +31,7 @@ from agro_data.migration.report import lines, summary
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.publish.checks import check_version
+from agro_data.publish.publication.checks import check_version
 from agro_data.publish.read import DERIVED, Version, latest, list_versions, open_version
 from agro_data.publish.version import Beside, write_version
 from agro_data.records import EXAMPLE, REJECTED

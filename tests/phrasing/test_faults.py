@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from making import profile_of
 
 from agro_data.intent.questions import STYLES, render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.phrasing.central import most_central
 from agro_data.phrasing.faults import Fault, fault_of, meaning_of, telling_names
 from agro_data.profiling.profile import DatabaseProfile

@@ -19,10 +19,19 @@ from sqlglot import exp
 
 from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.instances import instance_schema, witnesses
-from agro_data.populate.instances.arithmetic import Constant, Leaf, Operation, Term, evaluate, leaves, read, solve
-from agro_data.populate.instances.comparisons import Operator
-from agro_data.populate.instances.comparisons import Test as Comparison
-from agro_data.populate.instances.views import UNITS, DayNumber, Turns
+from agro_data.populate.instances.values.arithmetic import (
+    Constant,
+    Leaf,
+    Operation,
+    Term,
+    evaluate,
+    leaves,
+    read,
+    solve,
+)
+from agro_data.populate.instances.values.comparisons import Operator
+from agro_data.populate.instances.values.comparisons import Test as Comparison
+from agro_data.populate.instances.values.views import UNITS, DayNumber, Turns
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select

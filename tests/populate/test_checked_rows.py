@@ -15,7 +15,7 @@ from making import profile_of
 
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import instance_schema, instances, random_rows
-from agro_data.populate.instances.balance import balance
+from agro_data.populate.instances.directed.balance import balance
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select

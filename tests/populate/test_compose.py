@@ -11,7 +11,7 @@ from small_databases import GROUNDS, OF_ROME, check, read
 
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, random_rows
-from agro_data.populate.instances.proposal import PartialRow, Proposal
+from agro_data.populate.instances.directed.proposal import PartialRow, Proposal
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
 

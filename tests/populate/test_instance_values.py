@@ -12,13 +12,13 @@ from making import profile_of
 from sqlglot import parse_one
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.comparisons import Test as Comparison
-from agro_data.populate.instances.comparisons import choose
-from agro_data.populate.instances.draw import Draws
-from agro_data.populate.instances.proposal import Focus
-from agro_data.populate.instances.schema import instance_schema
-from agro_data.populate.instances.values import above, beyond, holds, later_that_day
-from agro_data.populate.instances.views import Stretch, view_of
+from agro_data.populate.instances.constraints.schema import instance_schema
+from agro_data.populate.instances.directed.proposal import Focus
+from agro_data.populate.instances.values.comparisons import Test as Comparison
+from agro_data.populate.instances.values.comparisons import choose
+from agro_data.populate.instances.values.draw import Draws
+from agro_data.populate.instances.values.near import above, beyond, holds, later_that_day
+from agro_data.populate.instances.values.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import ColumnProfile, Kind
 

@@ -6,7 +6,7 @@ import pytest
 from small_databases import OF_ROME, read
 
 from agro_data.populate.instances import instance_schema, witnesses
-from agro_data.populate.instances.one_row import with_names_once
+from agro_data.populate.instances.directed.one_row import with_names_once
 from agro_data.profiling.profile import DatabaseProfile
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agro_data.databases.types import Cell, Database
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.profiling.cache import encode
 from agro_data.profiling.hidden.credentials import holds_credentials
 from agro_data.profiling.profile import Kind

@@ -12,8 +12,8 @@ from making import add_damaged
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions.relatives import linked as linked_ends
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import Versions
 from agro_data.profiling.profiler import profile_database

@@ -18,7 +18,7 @@ import pytest
 from hub_server import DROP_AFTER, DROP_BEFORE, REPO, SLOW, TOKEN, Hub, running
 
 from agro_data.hashing import file_hash
-from agro_data.publish.hub import NotPublished, Published, publish_folder, token_of
+from agro_data.publish.publication.hub import NotPublished, Published, publish_folder, token_of
 
 NAME = "org/shop"
 TAG = "v0001-aaaaaaaa"

@@ -25,11 +25,11 @@ from test_hub import NAME, load_from
 
 from agro_data import build
 from agro_data.config import BuildConfig, ConfigError, RunConfig
-from agro_data.publish.checks import Check, check_version, sources_of
-from agro_data.publish.personal import find, personal_rows, scan_files
-from agro_data.publish.publishing import publish_version
+from agro_data.publish.publication.checks import Check, check_version, sources_of
+from agro_data.publish.publication.personal import find, personal_rows, scan_files
+from agro_data.publish.publication.publishing import publish_version
+from agro_data.publish.publication.release import EVERY, Declaration, make_release
 from agro_data.publish.read import Version, open_version
-from agro_data.publish.release import EVERY, Declaration, make_release
 from agro_data.publish.retention import published
 from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import INSTANCE_INDEX

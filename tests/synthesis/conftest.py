@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from intent import shop
 
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import duckdb
 import pytest
 from intent import shop
 
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
 from agro_data.intent.questions.styles import STYLES
-from agro_data.intent.steps import decompose
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.steps.decompose import decompose
 from agro_data.intent.tree import Intent
 from agro_data.synthesis.reading import Unread, read_intent
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from intent import shop
 
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.steps import MOST
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.sample import sample_intents
+from agro_data.intent.steps.decompose import MOST
 from agro_data.synthesis.decomposition import steps_of
 
 PROFILE = shop.profile()

@@ -8,9 +8,9 @@ import pytest
 from hostile_corpus import Hostile, hostile
 from intent import shop
 
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import Logged
+from agro_data.intent.logs.query_log import Logged
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.prior import default_prior
 from agro_data.intent.tree import Intent
 from agro_data.sql.parse import SqlRefused
 from agro_data.synthesis.decomposition import steps_of

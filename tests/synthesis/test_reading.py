@@ -17,10 +17,10 @@ from making import profile_of
 from synthesis.running import answer
 
 from agro_data.databases.discovery.catalog import find_databases
-from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.profiling.cache import cached_profile
 from agro_data.synthesis.reading import Unread, read_intent

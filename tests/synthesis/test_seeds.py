@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from synthesis.running import rows
 from synthesis.school_log import LOG, SECRETS
 
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.prior import default_prior
-from agro_data.intent.query_log import Logged, read_log
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.logs.query_log import Logged, read_log
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.prior import default_prior
 from agro_data.intent.tree import Intent
 from agro_data.synthesis.ideas import ideas_of_log
 from agro_data.synthesis.literals import Elsewhere, anonymised, redrawn

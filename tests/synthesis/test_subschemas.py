@@ -10,7 +10,7 @@ import pytest
 from intent import shop
 from scripted_model import Scripted
 
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.llm.client import Client
 from agro_data.llm.types import Failure, Request, Sampling
 from agro_data.prompts.vary_query import KINDS

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from synthesis.running import answer
 
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import render_question
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.prior import default_prior
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.sql.facts import sql_facts

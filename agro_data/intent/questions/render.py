@@ -12,8 +12,8 @@ from agro_data.intent.questions.picked import compared_groups
 from agro_data.intent.questions.special import best_of_each, pairs, set_operation, windowed
 from agro_data.intent.questions.styles import ask
 from agro_data.intent.questions.voice import Voice
+from agro_data.intent.sampling.versions import as_said
 from agro_data.intent.tree import Case, Intent, Output, Query, SetOperation, Window, walk
-from agro_data.intent.versions import as_said
 from agro_data.profiling.profile import DatabaseProfile
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agro_data.intent.scene import Draft, Scene
+from agro_data.intent.sampling.scene import Draft, Scene
 from agro_data.intent.shapes import expressions, groups, lists, sets, subqueries, windows
 from agro_data.intent.tree import Shape
 

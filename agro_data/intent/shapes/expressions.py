@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from agro_data.intent.atlas import is_number, sayable
-from agro_data.intent.choose import fixed, outputs
-from agro_data.intent.filters import condition, conditions, short_between
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.atlas import is_number, sayable
+from agro_data.intent.sampling.choose import fixed, outputs
+from agro_data.intent.sampling.filters import condition, conditions, short_between
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.shapes.groups import grouping, told_apart
 from agro_data.intent.tree import (
     Aggregate,

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import has_gaps, is_number
-from agro_data.intent.choose import adds_up, details, outputs, summary
-from agro_data.intent.filters import conditions, says_again
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.atlas import has_gaps, is_number
+from agro_data.intent.sampling.choose import adds_up, details, outputs, summary
+from agro_data.intent.sampling.filters import conditions, says_again
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,

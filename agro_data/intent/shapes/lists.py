@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.atlas import has_blanks, has_gaps, of_several_tables
-from agro_data.intent.choose import (
+from agro_data.intent.sampling.atlas import has_blanks, has_gaps, of_several_tables
+from agro_data.intent.sampling.choose import (
     answer,
     clear_extreme,
     details,
@@ -16,8 +16,8 @@ from agro_data.intent.choose import (
     repeats,
     summary,
 )
-from agro_data.intent.filters import by_name, conditions, says_again
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.filters import by_name, conditions, says_again
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Aggregate, Column, Expression, IsNull, OrderKey, Predicate, conjunction, walk
 from agro_data.profiling.profile import TableProfile
 

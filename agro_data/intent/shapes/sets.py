@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Literal
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import Edge, Row, has_gaps, has_order, is_number, near_unique, sayable
-from agro_data.intent.choose import outputs
-from agro_data.intent.filters import Maker, conditions
-from agro_data.intent.holds import holds
 from agro_data.intent.rename import rename_sources
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.atlas import Edge, Row, has_gaps, has_order, is_number, near_unique, sayable
+from agro_data.intent.sampling.choose import outputs
+from agro_data.intent.sampling.filters import Maker, conditions
+from agro_data.intent.sampling.holds import holds
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, SetOperation, Value
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 

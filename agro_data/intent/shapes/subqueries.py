@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agro_data.intent.atlas import Edge
-from agro_data.intent.choose import answer, details, fixed, outputs, repeats
-from agro_data.intent.filters import conditions
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.atlas import Edge
+from agro_data.intent.sampling.choose import answer, details, fixed, outputs, repeats
+from agro_data.intent.sampling.filters import conditions
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,

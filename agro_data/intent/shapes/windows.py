@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agro_data.intent.atlas import near_unique
-from agro_data.intent.choose import adds_up, outputs, rankable
-from agro_data.intent.filters import conditions
-from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.sampling.atlas import near_unique
+from agro_data.intent.sampling.choose import adds_up, outputs, rankable
+from agro_data.intent.sampling.filters import conditions
+from agro_data.intent.sampling.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Arithmetic, Column, Expression, Keep, OrderKey, Output, Value, Window, conjunction
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 

@@ -5,11 +5,11 @@ After the structural-aware augmentation of AGRO-SQL (arXiv 2512.23366); what the
 """
 
 from agro_data.populate.instances.compose import compose, random_rows
-from agro_data.populate.instances.focus import focus_of
-from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal, Unknown
-from agro_data.populate.instances.propose import instances
-from agro_data.populate.instances.schema import instance_schema
-from agro_data.populate.instances.witness import witnesses
+from agro_data.populate.instances.constraints.schema import instance_schema
+from agro_data.populate.instances.directed.focus import focus_of
+from agro_data.populate.instances.directed.proposal import Focus, PartialRow, Proposal, Unknown
+from agro_data.populate.instances.directed.propose import instances
+from agro_data.populate.instances.directed.witness import witnesses
 
 __all__ = [
     "Focus",

@@ -15,15 +15,15 @@ from functools import partial
 from agro_data.databases.schema.checks import allows, columns_of, order_in
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
-from agro_data.populate.instances.balance import balance
-from agro_data.populate.instances.claims import Claim, claimed_keys
-from agro_data.populate.instances.draw import MOSTLY, Draws
-from agro_data.populate.instances.grounding import Grounding
+from agro_data.populate.instances.constraints.claims import Claim, claimed_keys
+from agro_data.populate.instances.constraints.states import keep_rules
+from agro_data.populate.instances.constraints.trees import cut_circles
+from agro_data.populate.instances.directed.balance import balance
+from agro_data.populate.instances.directed.grounding import Grounding
+from agro_data.populate.instances.directed.proposal import Focus, Proposal
 from agro_data.populate.instances.partial_rows import Held, Key, Merged, Partial, hold, key_of, keys_of, meets, merged
-from agro_data.populate.instances.proposal import Focus, Proposal
-from agro_data.populate.instances.states import keep_rules
-from agro_data.populate.instances.trees import cut_circles
-from agro_data.populate.instances.values import above, below, fit
+from agro_data.populate.instances.values.draw import MOSTLY, Draws
+from agro_data.populate.instances.values.near import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 from agro_data.sql.resolution import Place

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterable
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.arithmetic import Term, renamed, solve
-from agro_data.populate.instances.comparisons import Test, choose
-from agro_data.populate.instances.proposal import PartialRow, Unknown
-from agro_data.populate.instances.values import above, below, fit, holds, observed
+from agro_data.populate.instances.directed.proposal import PartialRow, Unknown
+from agro_data.populate.instances.values.arithmetic import Term, renamed, solve
+from agro_data.populate.instances.values.comparisons import Test, choose
+from agro_data.populate.instances.values.near import above, below, fit, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Place

@@ -8,9 +8,9 @@ from math import ceil
 import polars as pl
 
 from agro_data.hashing import stable_hash
-from agro_data.intent.prior import Prior
-from agro_data.intent.sample import sample_intents
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
+from agro_data.intent.sampling.prior import Prior
+from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, to_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CANDIDATE, REJECTED, rejection, rows

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 from agro_data.diversity.embeddings import encoder_named
 from agro_data.diversity.structure import text_vectors
 from agro_data.hashing import seed_of, stable_hash
-from agro_data.intent.atlas import Atlas
-from agro_data.intent.query_log import shape_of
+from agro_data.intent.logs.query_log import shape_of
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile

@@ -17,7 +17,7 @@ from agro_data.fingerprint import example_id
 from agro_data.hashing import seed_of
 from agro_data.intent.ambiguous import Ambiguity, ambiguities
 from agro_data.intent.questions import STYLES
-from agro_data.intent.to_sql import render_sql
+from agro_data.intent.rendering.to_sql import render_sql
 from agro_data.intent.tree import from_json
 from agro_data.intent.withheld import Withheld, withholdings
 from agro_data.profiling.profile import DatabaseProfile

@@ -8,7 +8,7 @@ import polars as pl
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
-from agro_data.intent.steps import Step, decompose
+from agro_data.intent.steps.decompose import Step, decompose
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import REJECTED, VERIFIED, rejection, rows

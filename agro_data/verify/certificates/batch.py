@@ -14,7 +14,7 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Database
 from agro_data.hashing import seed_of
 from agro_data.populate.instances import Proposal, instances, witnesses
-from agro_data.populate.instances.orders import ordered_parts
+from agro_data.populate.instances.directed.orders import ordered_parts
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from sqlglot import exp
 
-from agro_data.populate.instances.values import finer
+from agro_data.populate.instances.values.near import finer
 from agro_data.populate.schema import kind_of
 from agro_data.profiling.columns.statistics import UUID_FORM
 from agro_data.sql.conditions import conditions, joined, leaves, links

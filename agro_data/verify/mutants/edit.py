@@ -9,7 +9,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.populate.instances.orders import Part
+from agro_data.populate.instances.directed.orders import Part
 from agro_data.sql.canonical import sql_text, unchanged_by_text
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.sql.scope import Schema

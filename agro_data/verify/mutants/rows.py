@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.populate.instances.orders import Part, first_key
+from agro_data.populate.instances.directed.orders import Part, first_key
 from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.constructs import is_grouping
 from agro_data.sql.resolution import Scope

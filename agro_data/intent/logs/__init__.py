@@ -1,0 +1,1 @@
+"""Queries that people keep, and what they say about what is asked."""

@@ -1,0 +1,1 @@
+"""An intent as SQL text, in more than one way."""

@@ -1,0 +1,1 @@
+"""Intents drawn from a profile: what there is to ask, what people ask, and what makes sense."""

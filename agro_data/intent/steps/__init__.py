@@ -1,0 +1,1 @@
+"""An intent taken apart into steps that run, each in words."""

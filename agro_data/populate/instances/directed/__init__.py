@@ -1,0 +1,1 @@
+"""Rows that a query directs: witnesses of its parts, groups, extremes, ties."""
