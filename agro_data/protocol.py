@@ -278,8 +278,8 @@ def render_prompt(
     max_turns: int = MAX_TURNS,
     clarify: bool = False,
 ) -> str:
-    """What the agent is given first. `schema` is text of `profiling.serialise`, `said` of `profiling.said_values`;
-    nothing in them can stand for a tag.
+    """What the agent is given first. `schema` is text of `profiling.serialising.serialise`, `said` of
+    `profiling.serialising.said_values`; nothing in them can stand for a tag.
 
     `clarify`: it is told that it may ask back, which is for agents that were trained with such questions.
     """

@@ -18,10 +18,10 @@ MAIN = "main"  # the schema that every DuckDB file has
 class Database:
     """One database of a catalog.
 
-    `content_hash` is the SHA-256 (hex) of the content: a SQLite file's bytes, a DuckDB file's definitions and rows,
-    the sorted (name, bytes) pairs of a folder of Parquet/CSV files (see `databases.content`). `layout` says how
-    `path` is opened: a SQLite file, a DuckDB file, or a folder whose Parquet/CSV files are each one table read
-    through DuckDB.
+    `content_hash` is the SHA-256 (hex) of the content: a SQLite file's bytes, a DuckDB file's definitions and rows, the
+    sorted (name, bytes) pairs of a folder of Parquet/CSV files (see `databases.discovery.content`). `layout` says how
+    `path` is opened: a SQLite file, a DuckDB file, or a folder whose Parquet/CSV files are each one table read through
+    DuckDB.
     """
 
     db_id: str

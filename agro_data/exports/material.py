@@ -82,10 +82,10 @@ def gather(
 ) -> Material:
     """The material of a version whose databases lie below `databases`; profiles are kept in `profiles`.
 
-    A prompt is `protocol.render_prompt` of a row. `profiling.serialise` writes its schema for the question, with
-    `style` and `budget`, without anything that is hidden from the question. Questions without one answer are left out
-    unless with `clarify`; where there are some, every prompt then says that one may ask back. Raises `ExportError` when
-    a database is not there as it was.
+    A prompt is `protocol.render_prompt` of a row. `profiling.serialising.serialise` writes its schema for the question,
+    with `style` and `budget`, without anything that is hidden from the question. Questions without one answer are left
+    out unless with `clarify`; where there are some, every prompt then says that one may ask back. Raises `ExportError`
+    when a database is not there as it was.
     """
     where = f"{version.corpus} {version.name}"
     stored = version.manifest.get("schema_serialiser", serialiser())

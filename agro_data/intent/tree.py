@@ -1,8 +1,8 @@
 """The intent: what a query means, as a small typed tree.
 
-SQL (`intent.to_sql`), the question (`intent.questions`), the decomposition (`intent.steps`) and later mutants'
-hints are all rendered from this one tree. A tree is immutable, hashable, and survives a round trip through JSON
-(`to_json`, `from_json`); it names tables and columns as the database spells them.
+SQL (`intent.rendering.to_sql`), the question (`intent.questions`), the decomposition (`intent.steps.decompose`) and
+later mutants' hints are all rendered from this one tree. A tree is immutable, hashable, and survives a round trip
+through JSON (`to_json`, `from_json`); it names tables and columns as the database spells them.
 """
 
 from __future__ import annotations

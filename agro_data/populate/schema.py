@@ -27,9 +27,9 @@ class PopulateError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`:
-    by which its texts compare, where it is not byte by byte; `formula`: by which the engine computes it from other
-    columns of its row; `form`: the regular expression that all its texts match (`profiling.forms`); `structured`: they
+    """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others; `collation`: by
+    which its texts compare, where it is not byte by byte; `formula`: by which the engine computes it from other columns
+    of its row; `form`: the regular expression that all its texts match (`profiling.columns.forms`); `structured`: they
     are objects and lists of JSON.
     """
 
@@ -52,7 +52,7 @@ class ColumnSpec:
 @dataclass(frozen=True)
 class TableSpec:
     """A table as declared, without its foreign keys, which belong to the schema. `checks`: conditions that no row may
-    fail (`databases.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same;
+    fail (`databases.schema.checks`); `partial_keys`: columns of which no two rows that meet a condition have the same;
     `null_rules`: what states say of NULL.
     """
 

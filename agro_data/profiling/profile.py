@@ -43,7 +43,7 @@ class ColumnProfile:
     quantiles: tuple[Cell, ...] = ()  # 0, 10, ..., 100 % for numbers, dates and years; else ()
     common: tuple[tuple[Cell, int], ...] = ()  # up to 50 most common non-NULL values with counts
     date_format: str = ""  # "iso" ("YYYY-MM-DD[ HH:MM:SS]": engine date functions work) or another name, or ""
-    form: str = ""  # a regular expression that all its texts match whole (`profiling.forms`), or ""
+    form: str = ""  # a regular expression that all its texts match whole (`profiling.columns.forms`), or ""
     structured: bool = False  # every text is an object or a list of JSON, blanks apart
     integral: bool = False  # every number is whole
     description: str = ""

@@ -36,7 +36,7 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class QuestionWanted:
-    """`schema` is text of `profiling.serialise`, `meaning` the steps of the query or its intent in words.
+    """`schema` is text of `profiling.serialising.serialise`, `meaning` the steps of the query or its intent in words.
 
     `question` is the grammar's, to be said in other words; empty where there is none, or where it is not to be seen.
     `manner`, if any, is the voice it is asked in.

@@ -18,7 +18,8 @@ _DATES = exp.DataType.TEMPORAL_TYPES
 
 
 def conditions(table: Table, columns: Sequence[str]) -> tuple[str, ...]:
-    """What a table's CHECK constraints say of these columns of it, without what `databases.checks` does not read."""
+    """What a table's CHECK constraints say of these columns of it, without what `databases.schema.checks` does not
+    read."""
     named = ", ".join(f"{quoted(column)} INT" for column in columns)
     found: list[str] = []
     for definition in table.checks:

@@ -2,7 +2,7 @@
 it does. Whether each gives rows is for the caller to see, who runs them.
 
 Steps are the query's own parts: its CTEs, the sides of a set operation, queries in FROM, subqueries that stand alone,
-and the rows before they are grouped. An intent has better words for its steps (`intent.steps`).
+and the rows before they are grouped. An intent has better words for its steps (`intent.steps.decompose`).
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def test_a_worker_that_dies_costs_one_statement(tmp_path: Path) -> None:
         "import os, signal, sys, time; time.sleep(1.0);"
         "parent = sys.argv[1];"
         "[os.kill(int(p), signal.SIGKILL) for p in open(f'/proc/{parent}/task/{parent}/children').read().split()"
-        " if b'databases.worker' in open(f'/proc/{p}/cmdline', 'rb').read()]"
+        " if b'hostile.worker' in open(f'/proc/{p}/cmdline', 'rb').read()]"
     )
     if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
         pytest.skip("this kernel does not list child processes")

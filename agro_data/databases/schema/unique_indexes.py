@@ -22,8 +22,8 @@ _FOLDING = (exp.Paren, exp.Lower, exp.Upper, exp.Trim, exp.Collate)  # NULL only
 
 @dataclass(frozen=True)
 class UniqueKey:
-    """`columns` of which no two rows have the same; with a `condition` (as `databases.checks` gives it), no two rows
-    that meet it.
+    """`columns` of which no two rows have the same; with a `condition` (as `databases.schema.checks` gives it), no two
+    rows that meet it.
     """
 
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ def unique_key(sql: str, dialect: Dialect, columns: Iterable[str]) -> UniqueKey 
     """What the statement of a unique index says of the `columns` of its table, as far as it is plain.
 
     Of `lower(email)` that is the email: two rows with one email would have one `lower(email)`. None where there is more
-    to an index: another expression, or another WHERE than `databases.checks` reads.
+    to an index: another expression, or another WHERE than `databases.schema.checks` reads.
     """
     try:
         made = sqlglot.parse_one(sql, dialect=dialect)

@@ -113,7 +113,7 @@ def _counted(
     dialect: Dialect,
 ) -> Iterator[Offer]:
     """A column whose values are counted as often as they stand there. Where rows of a table are to be counted, two may
-    have the same value (`pairs.repeats`).
+    have the same value (`pairs.rows.repeats`).
     """
     said = _COUNTED.search(question)
     one = len({sql_text(call, dialect) for call in calls}) == 1 and isinstance(calls[0].this, exp.Column)

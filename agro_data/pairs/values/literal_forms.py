@@ -254,6 +254,6 @@ def _parted(day: date, column: ColumnProfile) -> exp.Expr | None:
 
 
 def _sorts(column: ColumnProfile) -> bool:
-    """Whether its dates sort as texts do: else no bound is right, whatever its form (`pairs.sizes`)."""
+    """Whether its dates sort as texts do: else no bound is right, whatever its form (`pairs.values.sizes`)."""
     fixed = {len(value) for value, _ in column.common if isinstance(value, str)}
     return column.date_format in ("iso", "yyyymmdd", "") or (column.date_format == "y/m/d" and len(fixed) == 1)

@@ -55,7 +55,7 @@ class Statistics:
     mean_length: float = 0.0
     markers: tuple[str, ...] = ()  # what stands for a missing number in texts that are numbers else: "NA"
     separators: str = ""  # what more keeps the texts from being numbers: "a decimal comma", "thousands separators"
-    form: str = ""  # of all texts, see `profiling.forms`
+    form: str = ""  # of all texts, see `profiling.columns.forms`
     few: frozenset[str] = frozenset()  # the values as lower-case text when there are one or two
 
     @property

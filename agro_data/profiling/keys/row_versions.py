@@ -100,7 +100,7 @@ def _steady(connection: Connection, table: TableProfile, key: str) -> tuple[str,
 
 
 def _condition(versions: Versions) -> str:
-    """That a row is current, as `databases.checks` writes conditions."""
+    """That a row is current, as `databases.schema.checks` writes conditions."""
     column = exp.column(versions.column, quoted=True)
     if versions.current is None:
         return exp.Is(this=column, expression=exp.Null()).sql()

@@ -1,9 +1,9 @@
 """Which columns a question needs: its words against names, phrases and values, closed under foreign keys.
 
-Used where a schema is larger than a prompt (`profiling.serialise`), and to tell a model where the values stand that its
-question says (`profiling.said_values`). No model: a column is wanted the more, the more of its words the question says
-and the rarer these words are in the schema; its table is wanted with it, and so are the tables on the shortest way
-along foreign keys between wanted tables.
+Used where a schema is larger than a prompt (`profiling.serialising.serialise`), and to tell a model where the values
+stand that its question says (`profiling.serialising.said_values`). No model: a column is wanted the more, the more of
+its words the question says and the rarer these words are in the schema; its table is wanted with it, and so are the
+tables on the shortest way along foreign keys between wanted tables.
 """
 
 from __future__ import annotations

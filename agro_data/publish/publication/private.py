@@ -1,6 +1,7 @@
 """Columns that are private of people in what is published: a salary or an address has no form by which it is found.
 
-They are told by name (`profiling.private`) and named, with what to do; whether they are meant only a person can say.
+They are told by name (`profiling.hidden.private`) and named, with what to do; whether they are meant only a person can
+say.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """A state that says where another column is NULL: `status = 'pending'` is `shipped_at IS NULL` where the source's rows
-are so (`profiling.null_rules`), and on instances they are.
+are so (`profiling.columns.null_rules`), and on instances they are.
 """
 
 from __future__ import annotations

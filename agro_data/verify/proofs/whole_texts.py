@@ -1,5 +1,5 @@
 """LIKE a text that no other text of its column has in it: `code LIKE '%P0042%'` is `code = 'P0042'` where all codes are
-of this form (`profiling.forms`), and on instances they are.
+of this form (`profiling.columns.forms`), and on instances they are.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ _LIMITS = {"month": 12, "quarter": 4, "day": 31, "weekday": 7, "hour": 23}
 
 
 def evident_checks(columns: Iterable[tuple[ColumnSpec, ColumnProfile]]) -> tuple[str, ...]:
-    """Conditions, as `databases.checks` gives them: a flag (`Y` or `N`, 0 or 1) has one of its two values, and a month
-    is one of twelve.
+    """Conditions, as `databases.schema.checks` gives them: a flag (`Y` or `N`, 0 or 1) has one of its two values, and a
+    month is one of twelve.
 
     Without them `SUM(active)` and `active <> 0` would be wrong where `active = 1` is right, and `make_date` would fail.
     A BOOLEAN of DuckDB holds no others in any case.

@@ -1,4 +1,5 @@
-"""Texts of the form that a column's texts have (`profiling.forms`): functions that take them apart read no others."""
+"""Texts of the form that a column's texts have (`profiling.columns.forms`): functions that take them apart read no
+others."""
 
 from __future__ import annotations
 
