@@ -11,15 +11,15 @@ from pathlib import Path
 import dagster as dg
 import psutil
 import pytest
+from train.defs.test_guarded import NASTY, ended, started
 from train.scripted_job import scripted_model
-from train.test_guarded import NASTY, ended, started
 
 from agro_train.defs.child import how_it_ended, module_of, program
 from agro_train.defs.follow import Tail
 from agro_train.programs.telling import figures, said
 from agro_train.runs.store import append_metrics, forget_metrics
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TRAINER = """
 import json, pathlib, sys, time
 draft = pathlib.Path(sys.argv[1]) / ".draft-0123456789abcdef"

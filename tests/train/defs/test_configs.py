@@ -21,7 +21,7 @@ from agro_train.finetuning.config import FineTuning
 from agro_train.programs.settings import settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 TRAINING = sorted(CONFIGS.glob("train_*.yaml"))
 SCHEMAS = {
     "cold_start_trajectories": TrajectoriesConfig,

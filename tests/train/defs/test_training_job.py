@@ -15,7 +15,7 @@ from train.small import make_split_corpus, make_writer, prompts_of
 
 from agro_train.runs.store import PROMOTED, NoRun, find_run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_config(folder: Path, **changes: dict[str, Any]) -> Path:

@@ -84,7 +84,7 @@ def test_those_beside_it_are_written_to_their_ends(model: LanguageModel) -> None
 
 
 def test_beams_that_repeat_themselves_are_left(model: LanguageModel) -> None:
-    from train.test_beams import Letters
+    from train.sampling.test_beams import Letters
 
     passage = model.tokenizer("ab", add_special_tokens=False)["input_ids"]
     sampler = ModuleSampler(Says(model, passage, after=2), model.tokenizer)
