@@ -23,9 +23,12 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.certificates.answers import Gold, Unreadable, read_gold
 from agro_data.verify.certificates.batch import Batch, over_tables
 from agro_data.verify.certificates.budget import DEDICATED, Budget
+from agro_data.verify.certificates.homes import find_instances
 from agro_data.verify.certificates.making import Files
+from agro_data.verify.certificates.outcome import certificate, choose_instances, differences, keep_used
 from agro_data.verify.certificates.pending import PendingGold
 from agro_data.verify.certificates.pool import Certificate, Pool
+from agro_data.verify.certificates.pursuit import pursue_mutants
 from agro_data.verify.certificates.views import View, views_of
 
 COMPUTED = "v"  # begins the names of instances on which views that compute are tables
@@ -91,8 +94,14 @@ class Certifier:
             where = (self.folder, Path(scratch), self.seed, prefix)
             files = Files(self.database, self.profile, schema, *where, most, most_bytes)
             batch = Batch(self.database, self.profile, schema, views, self.sandbox, files, self.seed, budget)
-            certificates = batch.certify(cases, self.min_kill_rate)
-            kept = batch.kept(certificates)
+            childless = find_instances(batch, cases)
+            answered = [case for case in cases if case.full]
+            pursue_mutants(batch, answered, childless)
+            for case in answered:
+                choose_instances(batch, case)
+            shown = differences(cases, self.sandbox)
+            certificates = {case.place: certificate(files, case, shown, self.min_kill_rate) for case in cases}
+            kept = keep_used(files, certificates)
         return Pool(tuple(certificates[place] for place in golds), kept, tuple(files.problems))
 
     def _make_room(self) -> None:

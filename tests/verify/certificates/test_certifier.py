@@ -307,7 +307,7 @@ def test_a_fault_of_this_code_is_not_called_one_of_the_gold(
     def failing(*_: object, **__: object) -> None:
         raise ValueError("no name for a table\n  in line 2")
 
-    monkeypatch.setattr("agro_data.verify.certificates.batch.mutants_of", failing)
+    monkeypatch.setattr("agro_data.verify.certificates.pursuit.mutants_of", failing)
     (found,) = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", GOLDS[:1]).certificates
     assert (found.reason, found.detail) == ("unexamined", "it could not be examined: ValueError: no name for a table")
     (told,) = with_certificate([], found)
