@@ -26,6 +26,7 @@ from agro_data.profiling.profile import (
     NullRule,
     TableProfile,
     Versions,
+    Within,
 )
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialising.texts import Texts, read_texts
@@ -119,7 +120,7 @@ def code_version() -> str:
 
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (ColumnProfile, ForeignKey, Metric, NullRule, Versions, TableProfile, DatabaseProfile)
+    for kind in (ColumnProfile, ForeignKey, Metric, NullRule, Versions, Within, TableProfile, DatabaseProfile)
 }
 
 

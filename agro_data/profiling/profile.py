@@ -51,8 +51,7 @@ class ColumnProfile:
     named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
-    unit_column: str = ""  # the column that says its unit, where there are several: a currency
-    unit_table: str = ""  # the table of that column, to which one key refers, or "": its own
+    within: tuple[Within, ...] = ()  # what its values must have alike to be compared or summed: a currency
     hidden: bool = False  # a name alone: never asked for, and none of its values is here (`credentials`)
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
     formula: str = ""  # by which it follows from other columns of its row
@@ -86,6 +85,18 @@ class ForeignKey:
     orphan_share: float = 0.0  # share of non-NULL child rows without a parent
     verb: str = ""  # optional relation phrase from semantics.yml
     tree: bool = False
+
+
+@dataclass(frozen=True)
+class Within:
+    """Rows whose quantities may be set against each other have one value in `column`, of their own table or of that to
+    which `path` leads: a currency, a unit of measure, one of the values of which another is the total. If `summed`, the
+    others may be compared, and not summed: balances of several days, debits and credits.
+    """
+
+    column: str
+    path: tuple[ForeignKey, ...] = ()
+    summed: bool = False
 
 
 @dataclass(frozen=True)

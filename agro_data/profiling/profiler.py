@@ -16,6 +16,7 @@ from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.columns.roles import Place, role_of, unit_of
 from agro_data.profiling.columns.statistics import declared_kind, is_uuid, rounded
+from agro_data.profiling.columns.stocks import with_days_of_stocks
 from agro_data.profiling.columns.unit_columns import with_units, with_units_of_parents
 from agro_data.profiling.hidden.credentials import holds_credentials, unread
 from agro_data.profiling.hidden.hiding import guarded, hidden_places, lost_keys, said_of_views, visible_part
@@ -100,7 +101,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             )
             for name, read in reads.items()
         ]
-    profiles = with_units_of_parents(guarded(made, semantics, views), keys)
+    profiles = with_days_of_stocks(with_units_of_parents(guarded(made, semantics, views), keys), keys)
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,

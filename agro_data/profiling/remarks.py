@@ -11,7 +11,7 @@ from agro_data.profiling.columns.unit_columns import total_among
 from agro_data.profiling.hidden.bookkeeping import keeps_books
 from agro_data.profiling.keys.row_versions import keeps_versions
 from agro_data.profiling.names.words import reads_as_english
-from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
 
 _DELETED = re.compile(
     r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE
@@ -88,7 +88,7 @@ def _totals(tables: Sequence[TableProfile]) -> Iterator[str]:
     """Rows that are sums of others: a sum over all counts twice, and so does who counts rows."""
     for table in tables:
         for column in table.columns:
-            if (total := total_among(column)) and any(c.unit_column == column.name for c in table.columns):
+            if (total := total_among(column)) and any(Within(column.name) in c.within for c in table.columns):
                 yield (
                     f"table {table.name!r}: rows with {total!r} in {column.name!r} seem to be totals of the others, so "
                     f"quantities are summed and compared within one value of {column.name!r} only; counts of rows "

@@ -24,6 +24,7 @@ _SCRIPT = """
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE bills (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers(id), total REAL, tax REAL,
   pages INTEGER, currency TEXT, issued TEXT);
+CREATE TABLE bookings (id INTEGER PRIMARY KEY, side TEXT, amount REAL, purpose TEXT);
 CREATE TABLE lines (bill_id INTEGER REFERENCES bills(id), number INTEGER, amount REAL, PRIMARY KEY (bill_id, number));
 """
 
@@ -41,6 +42,8 @@ def bills(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
             for n in range(300)
         ]  # fmt: skip
         connection.executemany("INSERT INTO bills VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        bookings = [(n, rng.choice("DC"), rng.randrange(900) / 4, rng.choice(("rent", "pay"))) for n in range(90)]
+        connection.executemany("INSERT INTO bookings VALUES (?, ?, ?, ?)", bookings)
         lines = [(n, line, rng.randrange(900) / 4) for n in range(300) for line in range(1, 4)]
         connection.executemany("INSERT INTO lines VALUES (?, ?, ?)", lines)
     connection.close()
@@ -63,6 +66,12 @@ def test_what_is_drawn_is_in_one_currency(bills: DatabaseProfile) -> None:
             assert any(code in said for code in ("EUR", "USD", "JPY")), said
 
 
+def test_the_table_that_says_the_unit_is_joined_where_it_was_not_asked(bills: DatabaseProfile) -> None:
+    sql = [render_sql(intent, bills) for intent in islice(sample_intents(bills, 4), 600)]
+    summed = [text for text in sql if "SUM(" in text and "amount)" in text and "lines" in text]
+    assert any("currency = '" in text for text in summed)
+
+
 @pytest.mark.parametrize(
     ("sql", "mixed"),
     [
@@ -83,7 +92,13 @@ def test_what_is_drawn_is_in_one_currency(bills: DatabaseProfile) -> None:
         ("SELECT SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id", True),
         ("SELECT SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id WHERE b.currency = 'EUR'", False),
         ("SELECT b.id, SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id GROUP BY b.id", False),
+        ("SELECT SUM(amount) FROM lines AS l JOIN bills AS b ON l.bill_id = b.id WHERE b.id = 7", False),
+        ("SELECT bill_id, SUM(amount) FROM lines GROUP BY bill_id", False),
         ("SELECT number, COUNT(*) FROM lines GROUP BY number", False),
+        ("SELECT purpose, SUM(amount) FROM bookings GROUP BY purpose", True),
+        ("SELECT side, SUM(amount) FROM bookings GROUP BY side", False),
+        ("SELECT AVG(amount) FROM bookings", False),
+        ("SELECT purpose FROM bookings WHERE amount > 90", False),
     ],
 )
 def test_units_are_mixed_where_nothing_holds_them_to_one(sql: str, mixed: bool, bills: DatabaseProfile) -> None:

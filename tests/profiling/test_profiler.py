@@ -15,7 +15,7 @@ from agro_data.databases.types import Database
 from agro_data.intent.questions.relatives import linked as linked_ends
 from agro_data.intent.sampling.atlas import Atlas
 from agro_data.profiling.cache import decode, encode
-from agro_data.profiling.profile import Versions
+from agro_data.profiling.profile import Versions, Within
 from agro_data.profiling.profiler import profile_database
 
 SHOP = """
@@ -436,11 +436,11 @@ def test_totals_beside_their_parts_are_told_and_not_added_to_them(tmp_path: Path
     """
     profile = profile_database(sqlite_database(tmp_path / "census.sqlite", script))
     columns = profile.table("people").by_name
-    assert (columns["number"].role, columns["number"].unit_column) == ("identifier", "")
+    assert (columns["number"].role, columns["number"].within) == ("identifier", ())
     assert not any("Total" in said for said in profile.problems)
     script = script.replace("number", "inhabitants")
     profile = profile_database(sqlite_database(tmp_path / "census2.sqlite", script))
-    assert profile.table("people").by_name["inhabitants"].unit_column == "sex"
+    assert profile.table("people").by_name["inhabitants"].within == (Within("sex"),)
     assert any("rows with 'Total' in 'sex' seem to be totals" in said for said in profile.problems)
 
 

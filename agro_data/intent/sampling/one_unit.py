@@ -1,9 +1,12 @@
-"""What is summed, compared or put in order is in one unit: amounts in euros, or in dollars, but not all of them."""
+"""What is summed, compared or put in order is in one unit: amounts in euros, or in dollars, but not all of them.
+
+Nor are debits added to credits, balances of one day to those of another, or parts to their total.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from agro_data.intent.sampling.atlas import sayable
 from agro_data.intent.sampling.holds import holds
@@ -14,20 +17,30 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     InList,
+    Join,
     Keep,
     OrderKey,
     Query,
     SetOperation,
+    Source,
     Value,
     Window,
     conjunction,
     conjuncts,
     walk,
 )
-from agro_data.profiling.profile import DatabaseProfile, TableProfile
+from agro_data.profiling.profile import DatabaseProfile, TableProfile, Within
 
 # What sets the values of several rows, or a value and a bound, against each other.
 _SETTING = Aggregate | Between | Comparison | InList | Keep | OrderKey | Window
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What the rows of a source should have alike."""
+
+    source: str
+    within: Within
 
 
 def mixes_units(query: Query | SetOperation, profile: DatabaseProfile) -> bool:
@@ -47,22 +60,41 @@ def in_one_unit(scene: Scene, draft: Draft | None) -> Draft | None:
     alone = sum(isinstance(n, Query) for n in walk(query)) == 1
     if not isinstance(query, Query) or not alone or any(join.kind == "left" for join in query.joins):
         return None
-    parts = [*conjuncts(query.where)]
     named = {n for part in (query.where, query.select, query.group_by) for n in walk(part)}
     for unit in dict.fromkeys(_mixed(query, scene.atlas.profile, outer=True)):
-        held = None if unit in named else _held(scene, query, unit)
-        if held is None:
+        told = _joined(scene, query, unit)
+        test = None if told is None else _held(scene, *told)
+        if told is None or test is None or test.left in named:
             return None
-        parts.append(held)
-    return replace(draft, query=replace(query, where=conjunction(parts)))
+        query = replace(told[0], where=conjunction([*conjuncts(told[0].where), test]))
+    return replace(draft, query=query)
+
+
+def _joined(scene: Scene, query: Query, unit: _Unit) -> tuple[Query, Column] | None:
+    """The query with the tables on the way to the one that says the unit, and its column there; None where a question
+    does not go this way.
+    """
+    atlas = scene.atlas
+    reached = _reached(unit, query)
+    alias = reached[-1]
+    sources, joins = [*query.sources], [*query.joins]
+    for key in unit.within.path[len(reached) - 1 :]:
+        edge = next((e for e in atlas.up.get(key.table, ()) if e.child_columns == key.columns), None)
+        if edge is None or any(source.table == key.ref_table for source in sources):
+            return None
+        right = scene.alias()
+        sources.append(Source(right, key.ref_table))
+        joins.append(Join(alias, right, edge.pairs_up, "inner", "up"))
+        alias = right
+    return replace(query, sources=tuple(sources), joins=tuple(joins)), Column(alias, unit.within.column)
 
 
 def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
     """A condition that rows have one unit, which some sample row has that meets the other conditions of its table; None
-    where there is none, or the table that says the unit is not asked.
+    where there is none.
     """
-    table = next((s.table for s in query.sources if s.alias == unit.source), None)
-    if table is None:
+    table = next(s.table for s in query.sources if s.alias == unit.source)
+    if unit.name not in scene.atlas.by_name[table].by_name:
         return None
     tests = [
         test
@@ -70,53 +102,76 @@ def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
         if {n.source for n in walk(test) if isinstance(n, Column)} == {unit.source}
     ]
     rows = [row for row in scene.atlas.rows(table) if all(holds(test, row) is not False for test in tests)]
-    known = [value for row in rows if isinstance(value := row[unit.name], str) and sayable(value)]
+    coded = scene.atlas.by_name[table].by_name[unit.name].role == "identifier"
+    kinds = str if coded else (str, int)
+    known = [value for row in rows if isinstance(value := row[unit.name], kinds) and sayable(value)]
     return Comparison("=", unit, Value(scene.pick(known), (table, unit.name))) if known else None
 
 
-def _mixed(body: Query, profile: DatabaseProfile, *, outer: bool) -> list[Column]:
-    """The columns of units that should be held to one value in `body`, and are not.
+def _mixed(body: Query, profile: DatabaseProfile, *, outer: bool) -> list[_Unit]:
+    """What should be held to one value in `body`, and is not.
 
     Figures of groups may be in as many units as there are groups, where they are only shown.
     """
     tables = {s.alias: profile.by_name[s.table] for s in body.sources if s.table in profile.by_name}
-    if not any(c.unit_column for table in tables.values() for c in table.columns):
+    if not any(c.within for table in tables.values() for c in table.columns):
         return []
-    held = {p.left for p in conjuncts(body.where) if isinstance(p, Comparison) and p.operator == "="}
+    held = [p.left for p in conjuncts(body.where) if isinstance(p, Comparison) and p.operator == "="]
     shown = {o.expression for o in body.select} if outer and not body.ctes else set()
     clauses = (body.where, body.having, body.keep, body.order_by, tuple(o.expression for o in body.select))
-    units: list[Column] = []
+    units: list[_Unit] = []
     for node in _outside_queries(clauses):
         if not isinstance(node, _SETTING) or (isinstance(node, Aggregate) and node.function == "count"):
             continue
-        found = [unit for n in _outside_queries(node) if (unit := _unit_of(n, tables)) is not None]
-        if isinstance(node, Comparison) and isinstance(node.right, Column) and len(set(found)) < len(found):
-            continue  # the total and the tax of one row
+        if isinstance(node, Comparison) and isinstance(node.right, Column):
+            sides = [{*_units_of(side, tables, summed=False)} for side in (node.left, node.right)]
+            if sides[0] == sides[1]:
+                continue  # the total and the tax of one row
+        summed = isinstance(node, Aggregate | Window) and node.function == "sum"
         apart = node.partition if isinstance(node, Window | Keep) else body.group_by if node in shown else ()
-        units += [unit for unit in found if unit not in held and not _told_apart(unit, apart, tables)]
+        found = _units_of(node, tables, summed=summed)
+        units += [unit for unit in found if not _told_apart(unit, {*held, *apart}, body, tables)]
     return units
 
 
-def _told_apart(unit: Column, apart: Sequence[object], tables: Mapping[str, TableProfile]) -> bool:
-    """Whether groups by the columns `apart` have one unit each: groups by it, or by the key of its row."""
-    key = tables[unit.source].primary_key if unit.source in tables else ()
-    return unit in apart or (bool(key) and all(Column(unit.source, name) in apart for name in key))
+def _units_of(node: object, tables: Mapping[str, TableProfile], *, summed: bool) -> list[_Unit]:
+    """What rows should have alike for the quantities in `node` to be compared, and `summed`."""
+    columns = [n for n in _outside_queries(node) if isinstance(n, Column) and n.source in tables]
+    return [
+        _Unit(column.source, within)
+        for column in columns
+        if column.name in tables[column.source].by_name
+        for within in tables[column.source].by_name[column.name].within
+        if summed or not within.summed
+    ]
 
 
-def _unit_of(node: object, tables: Mapping[str, TableProfile]) -> Column | None:
-    """The column that says the unit of a column; None where it has but one, or for any other node.
+def _reached(unit: _Unit, body: Query) -> list[str]:
+    """The sources on the way from rows to what says their unit, as far as `body` joins them."""
+    found = [unit.source]
+    for key in unit.within.path:
+        up = tuple(zip(key.columns, key.ref_columns, strict=True))
+        down = tuple(zip(key.ref_columns, key.columns, strict=True))
+        parents = [
+            *(j.right for j in body.joins if j.left == found[-1] and j.columns == up and j.direction == "up"),
+            *(j.left for j in body.joins if j.right == found[-1] and j.columns == down and j.direction == "down"),
+        ]
+        if len(parents) != 1:
+            break
+        found += parents
+    return found
 
-    It is of no source where its table is not among `tables`, or not once.
+
+def _told_apart(unit: _Unit, alike: Set[object], body: Query, tables: Mapping[str, TableProfile]) -> bool:
+    """Whether rows that have the expressions `alike` have one unit: it is one of them, or by a key they belong to one
+    row on the way to it.
     """
-    if not isinstance(node, Column) or node.source not in tables:
-        return None
-    known = tables[node.source].by_name.get(node.name)
-    if known is None or not known.unit_column:
-        return None
-    if not known.unit_table:
-        return Column(node.source, known.unit_column)
-    parents = [alias for alias, table in tables.items() if table.name == known.unit_table]
-    return Column(parents[0] if len(parents) == 1 else "", known.unit_column)
+    reached, path = _reached(unit, body), unit.within.path
+    if len(reached) > len(path) and Column(reached[-1], unit.within.column) in alike:
+        return True
+    keys = [(alias, tables[alias].primary_key) for alias in reached if alias in tables]
+    keys += [(alias, key.columns) for alias, key in zip(reached, path, strict=False)]
+    return any(names and all(Column(alias, name) in alike for name in names) for alias, names in keys)
 
 
 def _outside_queries(node: object) -> Iterator[object]:

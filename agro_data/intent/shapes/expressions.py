@@ -28,7 +28,7 @@ from agro_data.intent.tree import (
     conjunction,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile, TableProfile
+from agro_data.profiling.profile import ColumnProfile, TableProfile, Within
 
 
 def buckets(scene: Scene) -> Draft | None:
@@ -156,7 +156,11 @@ def _pairs(scene: Scene, table: TableProfile) -> list[tuple[str, ColumnProfile, 
                     found.append(("-", b, a))
                 else:
                     found.append((scene.pick(("+", "-")) if _adds(a, b) else "-", a, b))
-    return [(operator, a, b) for operator, a, b in found if operator == "*" or a.unit_column == b.unit_column]
+    return [(operator, a, b) for operator, a, b in found if operator == "*" or _within(a) == _within(b)]
+
+
+def _within(column: ColumnProfile) -> set[Within]:
+    return {one for one in column.within if not one.summed}
 
 
 def _adds(a: ColumnProfile, b: ColumnProfile) -> bool:

@@ -1,16 +1,18 @@
-"""Which column says in what unit another is, in its row or in the row that it belongs to: euros and dollars are neither
+"""Which column says in what unit another is, in its row or in one that this belongs to: euros and dollars are neither
 added nor compared.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from agro_data.profiling.names.words import is_word, split_identifier, word_set
-from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
+from agro_data.profiling.columns.sides import is_unsigned, tells_sides
+from agro_data.profiling.names.words import is_word, singular_word, split_identifier, word_set
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
 
 # ISO 4217.
 _CURRENCIES = word_set(
@@ -38,28 +40,39 @@ _MEASURED = (
     ["unit", "code"],
 )  # fmt: skip
 _READINGS = word_set("value reading measurement result observation")  # their unit is the sensor's, or the test's
+_STEPS = 2  # from a row up to the one that says its unit
 
-
-_TOTAL = frozenset(["total", "totals", "both sexes", "all ages", "all persons", "gesamt", "insgesamt"])
+_TOTAL = re.compile(r"(?:grand |sub)?totals?|overall|both (?:sexes|genders)|gesamt|insgesamt|_t")
+_ALL = re.compile(r"all (\w+)")
+_SEXES = word_set("m f t")  # of which T is the total
 
 
 def total_among(column: ColumnProfile) -> str:
     """The value by which rows are the totals of others, as tables of statistics have them; "" where there is none.
 
-    A name that one row has may be that of a company.
+    "All causes" are the total of what is called a cause. A name that one row has may be that of a company.
     """
     values = [value for value, _ in column.common if isinstance(value, str)]
-    kinds = column.role in ("category", "text") and 2 < column.distinct == len(values) and not column.unique
-    return next((value for value in values if value.strip().lower() in _TOTAL), "") if kinds else ""
+    if column.role not in ("category", "text") or not 2 < column.distinct == len(values) or column.unique:
+        return ""
+    kinds = {singular_word(word) for word in (*split_identifier(column.name), "person")}
+    said = {value.strip().lower(): value for value in values}
+    for plain, value in said.items():
+        whole = _ALL.match(plain)
+        if _TOTAL.fullmatch(plain) or (whole and singular_word(whole[1]) in kinds):
+            return value
+    return said["t"] if said.keys() == _SEXES else ""
 
 
 def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
-    """The columns of a table, quantities with the column that says their unit where there is more than one unit.
+    """The columns of a table, quantities with the columns that say in what they differ, where there is more than one
+    value.
 
     A currency is that of what is called as money is, a unit of measure that of what it stands behind. A name before the
     unit's own says of what it is: `price_currency`. If nothing else tells, it is that of the only quantity. Rows of
     which no two have the same unit are the units themselves, with their rates. Where rows of totals stand beside their
-    parts, quantities are held to one value of the column that tells them, as to a unit.
+    parts, quantities are held to one value of each column that tells them, as to a unit. Debits and credits are summed
+    apart.
     """
     units = {c.name: sort for c in columns if (sort := _sort_of(c))}
     found: dict[str, str] = {}
@@ -69,57 +82,110 @@ def with_units(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
             found[measure.name] = name
     by_name = {c.name: c for c in columns}
     several = {
-        measure: name for measure, name in found.items() if by_name[name].distinct > 1 and not by_name[name].unique
+        measure: Within(name)
+        for measure, name in found.items()
+        if by_name[name].distinct > 1 and not by_name[name].unique
     }
-    if total := next((c.name for c in columns if total_among(c)), ""):
-        several |= {c.name: total for c in columns if c.role == "measure" and c.name not in several}
-    return tuple(replace(c, unit_column=several[c.name]) if c.name in several else c for c in columns)
+    totals = [Within(c.name) for c in columns if total_among(c)]
+    sides = [Within(c.name, summed=True) for c in columns if tells_sides(c)]
+
+    def of(column: ColumnProfile) -> tuple[Within, ...]:
+        unit = [several[column.name]] if column.name in several else []
+        return (*unit, *totals, *(sides if is_unsigned(column) else ())) if column.role == "measure" else ()
+
+    return tuple(replace(c, within=of(c)) for c in columns)
 
 
 def with_units_of_parents(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> tuple[TableProfile, ...]:
-    """The tables, quantities whose own rows say no unit with the one that the row they belong to says.
+    """The tables, quantities whose own rows say no unit with the one that a row says which they belong to, or which
+    that belongs to.
 
-    The amounts of an order's lines are in the order's currency, a sensor's readings in the sensor's unit. The currency
-    of a thing that is no event, and no part of the rows' key, may be that of anything: a country's.
+    The amounts of an order's lines are in the order's currency, or in that of its shop, a sensor's readings in the
+    sensor's unit; what is booked on accounts of income and of expenses is summed apart. The nearest row says it, and
+    before others that of an event, or one whose key is a part of the rows' own.
     """
     by_name = {table.name: table for table in tables}
     return tuple(_as_parents_say(table, by_name, keys) for table in tables)
 
 
 def _as_parents_say(table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]) -> TableProfile:
-    found: dict[str, set[tuple[str, str]]] = {}
-    for parent, own in _parents(table, by_name, keys):
-        for unit in parent.columns:
-            if (sort := _sort_of(unit)) and unit.distinct > 1 and not unit.unique and not _owner(unit.name):
-                for measure in _said_by(table, sort, own=own or parent.kind == "event"):
-                    found.setdefault(measure.name, set()).add((parent.name, unit.name))
-    said = {name: next(iter(units)) for name, units in found.items() if len(units) == 1}
+    found: dict[str, dict[str, tuple[Within, ...]]] = {}  # by quantity and sort
+    for ways in levels(table, by_name, keys):
+        said: dict[str, dict[str, list[Within]]] = {}
+        for path in sorted(ways, key=lambda path: not _is_own(path, table, by_name)):
+            parent = by_name[path[-1].ref_table]
+            for column in parent.columns:
+                for measure, sort in _said_by(table, column, len(path)):
+                    if sort not in found.get(measure, {}):
+                        within = Within(column.name, path, summed=sort == "sides")
+                        said.setdefault(measure, {}).setdefault(sort, []).append(within)
+        for measure, sorts in said.items():
+            for sort, all_of in sorts.items():
+                own = [one for one in all_of if _is_own(one.path, table, by_name)]
+                found.setdefault(measure, {})[sort] = tuple(own or all_of)
     return replace(
         table,
         columns=tuple(
-            replace(c, unit_table=said[c.name][0], unit_column=said[c.name][1]) if c.name in said else c
+            replace(c, within=(*c.within, *(one for all_of in found[c.name].values() for one in all_of)))
+            if c.name in found
+            else c
             for c in table.columns
         ),
     )
 
 
-def _parents(
-    table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]
-) -> Iterator[tuple[TableProfile, bool]]:
-    """The tables that rows refer to by one key only, and whether it is a part of the rows' own key."""
-    outgoing = [key for key in keys if key.table == table.name and key.ref_table != table.name]
-    ways = Counter(key.ref_table for key in outgoing)
-    for key in outgoing:
-        if ways[key.ref_table] == 1 and key.ref_table in by_name:
-            yield by_name[key.ref_table], set(key.columns) <= set(table.primary_key)
+def levels(
+    table: TableProfile, by_name: Mapping[str, TableProfile], keys: Sequence[ForeignKey]
+) -> Iterator[list[tuple[ForeignKey, ...]]]:
+    """The ways from a table up to its parents, and then to theirs, each table reached by one way only, the shortest."""
+    reached, last = {table.name}, [tuple[ForeignKey, ...]()]
+    for _ in range(_STEPS):
+        steps = [
+            (*path, key)
+            for path in last
+            for key in keys
+            if key.table == (path[-1].ref_table if path else table.name)
+            and key.ref_table in by_name
+            and key.ref_table not in reached
+        ]
+        ways = Counter(path[-1].ref_table for path in steps)
+        owned = Counter(path[-1].ref_table for path in steps if set(path[0].columns) <= set(table.primary_key))
+        last = [
+            path
+            for path in steps
+            if ways[parent := path[-1].ref_table] == 1
+            or (owned[parent] == 1 and set(path[0].columns) <= set(table.primary_key))
+        ]
+        reached |= set(ways)
+        yield last
 
 
-def _said_by(table: TableProfile, sort: str, *, own: bool) -> list[ColumnProfile]:
-    """The quantities of a table that may be in a unit of this sort that a parent says; `own`: rows are a part of it."""
-    free = [c for c in table.columns if c.role == "measure" and not c.unit and not c.unit_column]
+def _is_own(path: Sequence[ForeignKey], table: TableProfile, by_name: Mapping[str, TableProfile]) -> bool:
+    """Whether rows are a part of what a way leads to first, or that is an event: a document, and no thing."""
+    return by_name[path[0].ref_table].kind == "event" or set(path[0].columns) <= set(table.primary_key)
+
+
+def _said_by(table: TableProfile, column: ColumnProfile, steps: int) -> Iterator[tuple[str, str]]:
+    """The quantities of a table of which a column of one that it belongs to, so many steps away, says in what they
+    differ, and the sort of this.
+    """
+    measures = [c for c in table.columns if c.role == "measure"]
+    if tells_sides(column):
+        free = [c for c in measures if is_unsigned(c) and not any(one.summed for one in c.within)]
+        yield from ((c.name, "sides") for c in free)
+    sort = _sort_of(column)
+    owner = _owner(column.name)
+    if column.distinct < 2 or column.unique or not sort or not _MONEY.isdisjoint(owner):
+        return
+    free = [c for c in measures if not c.unit and not any(_is_unit(table, one) for one in c.within)]
     if sort == "currency":
-        return [c for c in free if own and _is_money(c)]
-    return [c for c in free if _is_reading(c)]
+        yield from ((c.name, sort) for c in free if _is_money(c))
+    elif steps == 1 and not owner:
+        yield from ((c.name, sort) for c in free if _is_reading(c))
+
+
+def _is_unit(table: TableProfile, one: Within) -> bool:
+    return not one.path and bool(_sort_of(table.by_name[one.column]))
 
 
 def _sort_of(column: ColumnProfile) -> str:

@@ -1,0 +1,80 @@
+"""Stocks that are counted again each day, month or year: what is on an account is no sum over days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agro_data.profiling.kinds import is_calendar
+from agro_data.profiling.names.words import split_identifier, word_set
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
+
+_STOCKS = word_set(
+    "balance balances stock inventory headcount outstanding overdue backlog population inhabitants subscribers "
+    "subscriptions holding holdings position positions occupancy enrollment enrolment mrr arr aum onhand members"
+)
+_TAKEN = word_set("snapshot snapshots eod")  # a table, or a day, of which all that is counted is a stock
+_COUNTED_ON = _TAKEN | word_set(
+    "date day month week year period as of at asof balance stock inventory position report reporting valuation "
+    "business calendar observation record key id sk end"
+)
+
+
+def with_days_of_stocks(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> tuple[TableProfile, ...]:
+    """The tables, stocks with the day, month or year on which they are counted: they are summed within one.
+
+    Told by names, since a payment of each day is summed over days: the quantity is called as a stock is, or its table
+    or day as a snapshot. The day may be in a warehouse's calendar.
+    """
+    by_name = {table.name: table for table in tables}
+
+    def held(table: TableProfile) -> TableProfile:
+        day = next(_days(table, by_name, keys), None)
+        if day is None:
+            return table
+        name, within = day
+        whole = not _TAKEN.isdisjoint([*split_identifier(table.name), *split_identifier(name)])
+        columns = (
+            replace(c, within=(*c.within, within)) if c.role == "measure" and (whole or _is_stock(c)) else c
+            for c in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+    return tuple(map(held, tables))
+
+
+def _is_stock(column: ColumnProfile) -> bool:
+    return not _STOCKS.isdisjoint(split_identifier(column.name))
+
+
+def _days(
+    table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]
+) -> Iterator[tuple[str, Within]]:
+    """The columns that say when a table's rows were counted, each thing's several times, and where the day is."""
+    calendars = {
+        key.columns: (key, day)
+        for key in keys
+        if key.table == table.name and len(key.columns) == 1
+        for day in _day_of(by_name.get(key.ref_table))
+    }
+    for column in table.columns:
+        several = 1 < column.distinct <= table.rows / 2 and set(split_identifier(column.name)) <= _COUNTED_ON
+        if not several or not _counts_again(table, column):
+            continue
+        if found := calendars.get((column.name,)):
+            yield column.name, Within(found[1], (found[0],), summed=True)
+        elif column.role in ("date", "year"):
+            yield column.name, Within(column.name, summed=True)
+
+
+def _day_of(calendar: TableProfile | None) -> Iterator[str]:
+    """The column of a calendar that is the day itself."""
+    if calendar is not None and is_calendar(calendar.columns):
+        yield from (c.name for c in calendar.columns if c.role == "date" and c.unique)
+
+
+def _counts_again(table: TableProfile, day: ColumnProfile) -> bool:
+    """Whether something else that rows are of is in several of them."""
+    return any(
+        1 < c.distinct <= table.rows / 2 for c in table.columns if c is not day and c.role in ("identifier", "category")
+    )
