@@ -376,6 +376,13 @@ def walk(node: Any) -> Iterator[Any]:
             waiting.extend([getattr(node, name) for name in reversed(names)])
 
 
+def is_figure(node: Any) -> bool:
+    """Whether an expression is one number of many rows: an aggregate, or what is computed of such."""
+    if isinstance(node, Arithmetic):
+        return is_figure(node.left) and is_figure(node.right)
+    return isinstance(node, Aggregate | Share | MetricCall)
+
+
 def conjuncts(where: Predicate | None) -> tuple[Predicate, ...]:
     """The conditions that `where` asks to hold together; none for None."""
     if where is None:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.intent.sampling.atlas import Atlas, has_parts, is_iso_date, is_number, sayable
+from agro_data.intent.sampling.atlas import Atlas, Edge, has_parts, is_iso_date, is_number, sayable
 from agro_data.intent.tree import (
     Aggregate,
+    AggregateFunction,
     Arithmetic,
     Between,
     Column,
@@ -42,7 +43,16 @@ from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
 from agro_data.synthesis.calendar_parts import calendar_part
-from agro_data.synthesis.figures import AGGREGATES, Conditional, conditional, percentage, unrounded
+from agro_data.synthesis.figures import (
+    AGGREGATES,
+    Conditional,
+    average_truth,
+    conditional,
+    divides,
+    is_hundredfold,
+    quotient,
+    unrounded,
+)
 
 # For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {
@@ -73,6 +83,16 @@ class Merged:
     parts: list[Predicate]
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Children that are counted beside parents that may have none: the joined item of the FROM, what is counted of
+    them, and the key that leads to the parents."""
+
+    node: exp.Expr
+    counted: Column
+    edge: Edge
+
+
 class ExpressionReader(ABC):
     """One reading of a statement: the sources that were met, and what its expressions mean."""
 
@@ -83,6 +103,7 @@ class ExpressionReader(ABC):
         self.rendering: str | None = None
         self.links: list[tuple[Column, Column]] = []
         self.scope = found.scopes[0]  # the SELECT that is being read
+        self.kept: Kept | None = None  # of it
 
     @abstractmethod
     def select(self, node: exp.Select, outer: Scope | None = None) -> Query:
@@ -140,12 +161,48 @@ class ExpressionReader(ABC):
             raise Beyond("name", f"{body.sql()} is no column of a table")
         if type(body) in AGGREGATES or conditional(body) is not None:
             return self.aggregate(body)
-        if (condition := percentage(body, self.atlas.profile.dialect)) is not None:
+        if (condition := average_truth(body)) is not None:
             return Share(self._plain(condition))
+        if (made := self._of_figures(body)) is not None:
+            return made
         part = self.part_of_date(body)
         if part is not None:
             return part
         raise Beyond("expression", f"{type(body).__name__} is not read")
+
+    def _of_figures(self, node: exp.Expr) -> Expression | None:
+        """The quotient of two figures, or their difference or sum. A total by the number of its rows is an average."""
+        parts = quotient(node)
+        if parts is not None:
+            return self._divided(self.aggregate(parts[0]), self.aggregate(parts[1]), node)
+        kind = _OPERATORS.get(type(node))
+        written = (node.args["this"], node.args["expression"]) if kind in ("+", "-") else ()
+        sides = [unrounded(side) for side in written]
+        if kind is None or not sides or not all(type(side) in AGGREGATES or conditional(side) for side in sides):
+            return None
+        left, right = map(self.aggregate, sides)
+        return Arithmetic(kind, left, right) if left != right else None
+
+    def _divided(self, over: Aggregate, under: Aggregate, node: exp.Expr) -> Expression:
+        """A quotient of figures as what it is: a percentage, an average, or a ratio."""
+        if not divides(node, self.atlas.profile.dialect) and self._is_whole(over) and self._is_whole(under):
+            raise Beyond("expression", "SQLite divides whole numbers without a fraction")
+        if over.where is not None and under == replace(over, where=None) == Aggregate("count"):
+            return Share(over.where)
+        if is_hundredfold(node) and replace(over, where=None) != replace(under, where=None):
+            raise Beyond("expression", "the hundredfold of a ratio of two things")
+        column = over.argument
+        whole = isinstance(column, Column) and not self._known(column)
+        if under == Aggregate("count") and whole and (over.function, over.where) == ("sum", None):
+            return Aggregate("avg", column)
+        if over == under:
+            raise Beyond("expression", "a figure divided by itself")
+        return Arithmetic("/", over, under)
+
+    def _is_whole(self, figure: Aggregate) -> bool:
+        """Whether a figure is a whole number."""
+        held = figure.argument
+        return figure.function == "count" or (isinstance(held, Column) and self.profile_of(held).integral)
 
     def aggregate(self, node: exp.Expr) -> Aggregate:
         found = conditional(node)
@@ -156,6 +213,8 @@ class ExpressionReader(ABC):
         if node.expressions:
             raise Beyond("expression", "an aggregate of several arguments")
         if isinstance(inner, exp.Star | exp.Literal) and function == "count":
+            if self.kept is not None:
+                raise Beyond("outer_join", "COUNT(*) over a LEFT JOIN counts 1 for what has no joined row")
             return Aggregate("count")
         distinct = isinstance(inner, exp.Distinct)
         if distinct and (len(inner.expressions) != 1 or function != "count"):
@@ -167,12 +226,25 @@ class ExpressionReader(ABC):
                 raise Beyond("expression", "an aggregate of an expression")
             return Aggregate(function, value)
         self.profile_of(column)
+        if self.kept is not None:
+            return self._of_kept(function, column, distinct, self.kept)
         if function == "count" and not distinct:
             return Aggregate("count", where=self._known(column))
         return Aggregate(function, column, distinct)
 
+    def _of_kept(self, function: AggregateFunction, column: Column, distinct: bool, kept: Kept) -> Aggregate:
+        """How many children there are: the count of a column that each has, or of their different keys."""
+        table = self._table_of(column)
+        if function != "count" or column.source != kept.counted.source:
+            raise Beyond("outer_join", "a figure other than how many, where rows without any are kept (LEFT JOIN)")
+        if self._known(column) is not None or (distinct and (column.name,) != table.primary_key):
+            raise Beyond("outer_join", "a count of some values only, where rows without any are kept (LEFT JOIN)")
+        return Aggregate("count", kept.counted)
+
     def _under_condition(self, found: Conditional) -> Aggregate:
         """A figure over the rows that meet a condition, and no others."""
+        if self.kept is not None:
+            raise Beyond("outer_join", "a figure under a condition, where rows without any are kept (LEFT JOIN)")
         where = self._plain(found.condition)
         if found.argument is None:
             return Aggregate("count", where=where)

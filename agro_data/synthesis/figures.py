@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.intent.tree import AggregateFunction
+from agro_data.sql.conditions import parts_of
 
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
@@ -31,7 +32,7 @@ def is_figure(node: exp.Expr) -> bool:
     """Whether `node` is an aggregate, or is computed from aggregates alone."""
     if isinstance(node, exp.Filter | exp.AggFunc):
         return True
-    if isinstance(node, exp.Cast | exp.Nullif):
+    if isinstance(node, exp.Cast | exp.Nullif | exp.Coalesce):
         return is_figure(node.this.unnest())
     return isinstance(node, exp.Binary) and all(
         isinstance(side, exp.Literal) or is_figure(side) for side in (node.left.unnest(), node.right.unnest())
@@ -39,15 +40,41 @@ def is_figure(node: exp.Expr) -> bool:
 
 
 def unrounded(node: exp.Expr) -> exp.Expr:
-    """The figure in ROUND(AVG(x), 2) or CAST(SUM(x) AS DECIMAL(12, 2)); any other expression as it stands.
+    """The figure in ROUND(AVG(x), 2), CAST(SUM(x) AS DECIMAL(12, 2)), COALESCE(SUM(x), 0) or SAFE_DIVIDE(a, b); any
+    other expression as it stands.
 
-    How many digits of a figure are shown is no part of what is asked. A column is not taken out: rounded values group
-    and repeat in another way.
+    How many digits of a figure are shown is no part of what is asked, nor what is shown where there is none. A column
+    is not taken out: rounded values group and repeat in another way.
     """
     body = inner = node.unnest()
-    while _shows_digits(inner):
-        inner = inner.this.unnest()
-    return inner if is_figure(inner) else body
+    while True:
+        if _shows_digits(inner):
+            inner = inner.this.unnest()
+        elif (known := _where_known(inner)) is not None:
+            inner = known.unnest()
+        else:
+            return inner if is_figure(inner) else body
+
+
+def _where_known(node: exp.Expr) -> exp.Expr | None:
+    """What is shown where it is known, or where it can be divided, of COALESCE, and of what ZEROIFNULL, DIV0 and
+    SAFE_DIVIDE are translated to; None for anything else.
+    """
+    if isinstance(node, exp.Coalesce):
+        return node.this if [one.name for one in node.expressions] == ["0"] else None
+    branch, otherwise = _branch(node), _otherwise(node)
+    if branch is None or otherwise is None:
+        return None
+    test, value = branch.this.unnest(), branch.args["true"].unnest()
+    zero = isinstance(value, exp.Literal) and value.name == "0"
+    missing = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null)
+    if zero and missing and test.this == otherwise:
+        return otherwise
+    tests = {part.this.unnest() for part in parts_of(test) if isinstance(part, exp.EQ | exp.NEQ)}
+    quotient = otherwise if zero else value
+    divisor = quotient.expression.unnest() if isinstance(quotient, exp.Div) else None
+    divides = isinstance(test, exp.NEQ) and _is_none(otherwise)
+    return quotient if divisor in tests and (zero or divides) else None
 
 
 def _shows_digits(node: exp.Expr) -> bool:
@@ -69,6 +96,8 @@ def conditional(node: exp.Expr) -> Conditional | None:
     inner = node.this if function is not None else None
     if function is None or node.expressions or inner is None:
         return None
+    if function == "sum" and isinstance(inner.unnest(), exp.Predicate):
+        return Conditional("count", None, inner.unnest())  # MySQL's SUM(status = 'open')
     if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
         branch = _branch(inner.expressions[0])
         value = branch.args["true"] if branch is not None and _is_none(_otherwise(inner.expressions[0])) else None
@@ -76,27 +105,34 @@ def conditional(node: exp.Expr) -> Conditional | None:
     return _over_branch(function, inner)
 
 
-def percentage(node: exp.Expr, dialect: Dialect) -> exp.Expr | None:
-    """The condition of which `node` is the percentage: 100.0 * COUNT_IF(condition) / COUNT(*), in any order of these.
-
-    None also where SQLite would divide whole numbers.
+def average_truth(node: exp.Expr) -> exp.Expr | None:
+    """The condition of which `node` is the percentage, or the part of 1, in AVG(CASE WHEN condition THEN 1 ELSE 0 END);
+    None for any other expression.
     """
-    body = node.unnest()
-    over, under = _factors(body)
-    hundreds = [one for one in over if isinstance(one, exp.Literal) and not one.is_string and float(one.name) == 100]
-    counted = [found for one in over if (found := conditional(_real(one))) is not None]
-    total = under[0] if len(under) == 1 else None
-    if len(over) != 2 or len(hundreds) != 1 or len(counted) != 1 or not isinstance(total, exp.Count):
-        return None
-    whole = isinstance(total.this, exp.Star | exp.Literal) and not total.expressions
-    is_count = counted[0].function == "count" and counted[0].argument is None
-    divides = dialect != "sqlite" or any(isinstance(one, exp.Cast) or one.name == "100.0" for one in (*over, *under))
-    return counted[0].condition if whole and is_count and divides else None
+    over, under = _factors(node)
+    return _truth(over[0].this) if len(over) == 1 and not under and isinstance(over[0], exp.Avg) else None
+
+
+def quotient(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """The two figures of which `node` is the quotient, or its hundredfold; None for any other expression."""
+    over, under = (list(map(_real, side)) for side in _factors(node))
+    return (over[0], under[0]) if len(over) == len(under) == 1 and all(map(is_figure, (*over, *under))) else None
+
+
+def is_hundredfold(node: exp.Expr) -> bool:
+    """Whether a quotient is multiplied by 100."""
+    return any(isinstance(one, exp.Literal) and one.name in ("100", "100.0") for one in node.walk())
+
+
+def divides(node: exp.Expr, dialect: Dialect) -> bool:
+    """Whether a quotient of whole numbers has a fraction, which SQLite gives only of what is written as real."""
+    written = (one for one in node.walk() if isinstance(one, exp.Literal) and not one.is_string and "." in one.name)
+    return dialect != "sqlite" or node.find(exp.Cast) is not None or next(written, None) is not None
 
 
 def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """What a product and quotient multiplies, and what it divides by."""
-    body = node.unnest()
+    """What a product and quotient multiplies, and what it divides by, but for 1 and 100."""
+    body = unrounded(node)
     if isinstance(body, exp.Mul):
         (over, under), (more, less) = _factors(body.left), _factors(body.right)
         return over + more, under + less
@@ -104,8 +140,19 @@ def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
         (over, under), (more, less) = _factors(body.left), _factors(body.right)
         return over + less, under + more
     if isinstance(body, exp.Nullif) and isinstance(body.expression, exp.Literal) and body.expression.name == "0":
-        return [body.this.unnest()], []  # a group has a row
+        return _factors(body.this)  # a group has a row
+    if isinstance(body, exp.Literal) and not body.is_string and float(body.name) in (1, 100):
+        return [], []
     return [body], []
+
+
+def _truth(node: exp.Expr) -> exp.Expr | None:
+    """The condition of CASE WHEN condition THEN 1 ELSE 0 END, or of 100; None for any other expression."""
+    branch, otherwise = _branch(node), _otherwise(node)
+    if branch is None or not isinstance(otherwise, exp.Literal) or otherwise.name not in ("0", "0.0"):
+        return None
+    value = branch.args["true"].unnest()
+    return branch.this if isinstance(value, exp.Literal) and value.name in ("1", "1.0", "100", "100.0") else None
 
 
 def _real(node: exp.Expr) -> exp.Expr:

@@ -30,6 +30,7 @@ from agro_data.intent.tree import (
     TiePolicy,
     Value,
     conjuncts,
+    is_figure,
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
@@ -82,7 +83,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
 def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Frame | str:
     """Rows, or figures over all of them."""
     shown = [output.expression for output in query.select]
-    if any(isinstance(expression, Aggregate | Share) for expression in shown):
+    if any(map(is_figure, shown)):
         return _figures(query, shown, nested)
     if not all(isinstance(expression, Column) for expression in shown):
         return "something else than columns and figures is shown"
@@ -99,13 +100,15 @@ def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Fram
 
 def _figures(query: Query, shown: Sequence[Expression], nested: Frame | None) -> Frame | str:
     figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    if len(figures) < len(shown) and (len(shown) > 1 or nested is not None):
+    if not all(map(is_figure, shown)) or (len(shown) > 1 and any(isinstance(one, Share) for one in shown)):
         return "figures beside rows, or a percentage beside something else"
+    if len(figures) < len(shown) and nested is not None:
+        return "a percentage or a quotient of rows with a nested condition"
     if query.order_by or query.distinct:
         return "figures in an order"
-    if not figures:
+    if isinstance(shown[0], Share):
         return Frame("share")
-    if any(isinstance(figure.argument, Arithmetic) for figure in figures):
+    if any(isinstance(node, Arithmetic) for node in walk(tuple(shown))):
         return nested or Frame("arithmetic")
     counts = len(figures) == 1 and figures[0].function == "count"
     return nested or Frame("count" if counts else "aggregate")
@@ -121,6 +124,8 @@ def _first_rows(query: Query, keys: Sequence[Column], profile: DatabaseProfile) 
 
 def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     """Figures of groups: of those that come first, of those that pass a test, or of all."""
+    if any(join.kind == "left" for join in query.joins):
+        return _kept_groups(query, profile)
     fault = _unnamed_groups(query, profile)
     if fault:
         return fault
@@ -131,14 +136,15 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     shown = [output.expression for output in query.select]
     if query.having is not None:
         return _tested_groups(query, query.having, orders, dated, profile)
-    if not any(isinstance(expression, Aggregate | Share) for expression in shown):
+    if not any(map(is_figure, shown)):
         return "groups without a figure"
     if any(isinstance(expression, Share) for expression in shown):
-        alone = not dated and not any(isinstance(expression, Aggregate) for expression in (*shown, *orders))
+        others = [one for one in (*shown, *orders) if is_figure(one) and not isinstance(one, Share)]
+        alone = not dated and not others
         return Frame("share", "total_order" if orders else "none") if alone else "a percentage beside other figures"
-    if any(map(_lacks_figure, shown)):
+    if any(map(_lacks_figure, walk(tuple(shown)))) or any(map(_divides_by_some, shown)):
         return "a figure that a group may not have"
-    if any(map(_conditional, shown)) and (_refers(query, profile) or _narrowed(query)):
+    if any(map(_conditional, walk(tuple(shown)))) and (_refers(query, profile) or _narrowed(query)):
         return "a figure under a condition, of which groups without any row would be taken to have 0"
     if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
         return "groups in an order that is not theirs"
@@ -149,9 +155,40 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     return Frame("date_group" if dated else "group", "total_order" if orders else "none")
 
 
-def _lacks_figure(expression: Expression) -> bool:
+def _kept_groups(query: Query, profile: DatabaseProfile) -> Frame | str:
+    """How many children each parent has, also of those without any."""
+    shown = [output.expression for output in query.select]
+    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
+    names = [expression for expression in shown if expression not in figures]
+    keys = [key for key in query.group_by if isinstance(key, Column)]
+    if len(keys) < len(query.group_by) or not names or not set(names) <= set(keys) or query.distinct:
+        return "groups that are not named by what they are grouped by"
+    if shown not in ([*names, *figures], [*figures, *names]) or len(figures) > 1:
+        return "figures in between the names of groups, or several beside a LEFT JOIN"
+    if {key.source for key in keys} != {query.subject.alias} or not _own_rows(query, keys, profile):
+        return "groups of what has no joined row (LEFT JOIN), by other than what tells the rows apart"
+    if query.where is not None or query.limit is not None:
+        return "some of the groups with what has no joined row (LEFT JOIN)"
+    orders = [key.expression for key in query.order_by]
+    if len(orders) > 2 or any(key not in shown for key in orders):
+        return "groups in an order that is not theirs"
+    if query.having is not None:
+        test = query.having
+        below = isinstance(test, Comparison) and test.operator in ("<", "<=") and isinstance(test.right, Value)
+        if not below or figures or orders:
+            return "a bound on how many joined rows there are, with 0 among them, beside something else"
+        return Frame("having")
+    return Frame("group", "total_order" if orders else "none") if figures else "groups without a figure"
+
+
+def _lacks_figure(expression: object) -> bool:
     """Whether a group has no such figure when none of its rows meets the condition: of none a count and a sum are 0."""
     return _conditional(expression) and expression.function not in ("count", "sum")
+
+
+def _divides_by_some(expression: Expression) -> bool:
+    """Whether a figure is divided by one of those rows alone that meet a condition, which may be none."""
+    return isinstance(expression, Arithmetic) and expression.operator == "/" and _conditional(expression.right)
 
 
 def _conditional(node: object) -> TypeGuard[Aggregate]:
@@ -169,7 +206,7 @@ def _refers(query: Query, profile: DatabaseProfile) -> bool:
 def _unnamed_groups(query: Query, profile: DatabaseProfile) -> str:
     """Why a question could not name the groups by what is shown of them; "" where it can."""
     shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if isinstance(expression, Aggregate | Share)]
+    figures = [expression for expression in shown if is_figure(expression)]
     names = [expression for expression in shown if expression not in figures]
     keys = query.group_by
     if not names or not set(names) <= set(keys) or query.distinct:
@@ -217,7 +254,7 @@ def _tested_groups(
     shown = [output.expression for output in query.select]
     if any(map(_conditional, (test.left, *shown, *orders))):
         return "a HAVING with a figure under a condition"
-    if _narrowed(query) and (orders or any(isinstance(expression, Aggregate) for expression in shown)):
+    if _narrowed(query) and (orders or any(map(is_figure, shown))):
         return "a HAVING over some rows with a figure beside it, which might be that of all of them"
     below = test.operator in ("<", "<=", "!=") and test.left.function in ("count", "sum")
     if below and (query.joins or _refers(query, profile) or _narrowed(query)):
@@ -314,7 +351,7 @@ def _repeats(query: Query) -> bool:
 
 def _parts_differ(query: Query, profile: DatabaseProfile) -> bool:
     """Whether a figure of sums or differences may differ from that of each side, for which a question may be taken."""
-    added = [node for node in walk(query) if isinstance(node, Arithmetic) and node.operator in "+-"]
+    added = [n for n in walk(query) if isinstance(n, Arithmetic) and n.operator in "+-" and not is_figure(n)]
     return any(may_lack(node, query, profile) for node in walk(tuple(added)) if isinstance(node, Column))
 
 

@@ -2,8 +2,8 @@
 
 A value that is compared with a column is replaced by a blank, and later by a value that the column holds. Several
 values are taken from rows that belong together, so that the question has an answer. Numbers that stand elsewhere
-(limits, bounds of figures, factors) are part of what the query means and keep one digit; a query with a text elsewhere,
-also as a name in quotes that the schema does not have, is refused, since the text may be anything.
+(limits, bounds of figures, factors) are part of what the query means and keep one digit; a name that is no word gets
+another, and a query with a text elsewhere is refused, since the text may be anything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from random import Random
 from typing import Literal
 
@@ -24,6 +25,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, Source
 from agro_data.sql.scope import Schema, resolve
+from agro_data.synthesis.merging import merged
 
 BLANK = "?"  # for a text; a number becomes 0
 EXACT = 100  # numbers up to this are kept as they are where no column decides them
@@ -70,7 +72,7 @@ def anonymised(sql: str, dialect: Dialect, schema: Schema) -> str:
 
     Raises `Elsewhere` for a text in any other place, `SqlRefused` for what is no query.
     """
-    found = resolve(parse_select(sql, dialect), dialect, schema)
+    found = resolve(merged(parse_select(sql, dialect), dialect, schema), dialect, schema)
     known: set[int] = set()
     for place in places_of(found):
         known.add(id(place.node))
@@ -85,7 +87,7 @@ def anonymised(sql: str, dialect: Dialect, schema: Schema) -> str:
             node.set("this", _rounded(node.name))
     for listed in list(found.tree.find_all(exp.In)):
         del listed.expressions[MOST_LISTED:]
-    _check_names(found.tree, schema)
+    _rename(found.tree, schema)
     return sql_text(found.tree, dialect)
 
 
@@ -195,13 +197,26 @@ def _check_inert(node: exp.Expr) -> None:
         raise Elsewhere("a text that is compared with no column")
 
 
-def _check_names(tree: exp.Expr, schema: Schema) -> None:
-    """Names that are not the schema's (aliases, CTEs, their columns, types) are words, or they may be anything."""
+def _rename(tree: exp.Expr, schema: Schema) -> None:
+    """Give names that are not the schema's (aliases, CTEs, their columns), and may be any text, others: tools call an
+    output "Orders: Total (€)". Those of types are words.
+    """
     known = {folded(name) for table, columns in schema.items() for name in (table, *columns)}
-    names = [node.name for node in tree.find_all(exp.Identifier) if folded(node.name) not in known]
-    names += [str(kind) for node in tree.find_all(exp.DataType) if (kind := node.args.get("kind"))]
-    if not all(name.isascii() and name.isidentifier() for name in names):
+    others = [node for node in tree.find_all(exp.Identifier) if folded(node.name) not in known]
+    taken = known.union(folded(node.name) for node in others if _is_word(node.name))
+    free = (name for name in map("name_{}".format, count(1)) if name not in taken)
+    called: dict[str, str] = {}
+    for node in others:
+        if not _is_word(node.name):
+            if folded(node.name) not in called:
+                called[folded(node.name)] = next(free)
+            node.replace(exp.to_identifier(called[folded(node.name)]))
+    if not all(_is_word(str(kind)) for node in tree.find_all(exp.DataType) if (kind := node.args.get("kind"))):
         raise Elsewhere("a name that is a text")
+
+
+def _is_word(name: str) -> bool:
+    return name.isascii() and name.isidentifier()
 
 
 def _rounded(number: str) -> str:

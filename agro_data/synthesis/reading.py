@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.hashing import seed_of
+from agro_data.intent.rename import transform
 from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas, Edge
 from agro_data.intent.sampling.plausibility import plausibility
@@ -46,16 +47,20 @@ from agro_data.synthesis.existence_joins import with_existence
 from agro_data.synthesis.expression_reading import (
     Beyond,
     ExpressionReader,
+    Kept,
     Merged,
     all_of,
 )
 from agro_data.synthesis.figures import AGGREGATES, unrounded
 from agro_data.synthesis.frames import Frame, frame_of, may_lack
+from agro_data.synthesis.merging import merged
+from agro_data.synthesis.outer_joins import edge_of, without_needless_sides
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 _WHOLE = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "kind", "hint"}
 )
+CAP = 500  # rows: a limit from here on is how many a tool shows at most, and nobody asks for it
 _SIDES = frozenset({"this", "expression", "distinct"})
 
 
@@ -71,12 +76,13 @@ def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
     """What `sql`, a query on the database of `atlas`, asks. Nothing is executed and nothing raises."""
     profile = atlas.profile
     try:
-        tree = parse_select(sql, profile.dialect)
+        tree = merged(parse_select(sql, profile.dialect), profile.dialect, profile.schema, ranks=True)
         found = resolve(tree, profile.dialect, profile.schema)
         if found.problems:
             return Unread(*found.problems[0])
         if with_existence(found, atlas):
             found = resolve(tree, profile.dialect, profile.schema)
+        without_needless_sides(found, atlas)
         reader = _Reader(found, atlas)
         query = canonical(reader.statement(tree))
         frame = frame_of(query, atlas)
@@ -119,6 +125,7 @@ class _Reader(ExpressionReader):
         scope = self.found.scope_of(node)
         around, self.scope = self.scope, scope
         own = self._sources(scope)
+        outside, self.kept = self.kept, self._kept(node, scope)
         joins, order, rest = self._joined(own, *self._conditions(node, scope))
         links: list[tuple[Column, Column]] = []
         parts: list[Predicate] = []
@@ -142,8 +149,8 @@ class _Reader(ExpressionReader):
             all_of(parts),
             distinct=node.args.get("distinct") is not None,
         )
-        query = self._shaped(node, query)
-        self.scope = around
+        query = self._shaped(node, self._with_kept(query))
+        self.scope, self.kept = around, outside
         return query
 
     def _shaped(self, node: exp.Select, query: Query) -> Query:
@@ -165,8 +172,9 @@ class _Reader(ExpressionReader):
             most = limit.expression if isinstance(limit, exp.Limit) else None
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
                 raise Beyond("clause", "a limit is a whole number above 0")
-            query = replace(query, limit=int(most.this))
-        return _by_month(_of_one_condition(query))
+            if int(most.this) < CAP:
+                query = replace(query, limit=int(most.this))
+        return _by_month(_of_one_condition(_counted(query, self.atlas)))
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
         own: dict[int, Source] = {}
@@ -182,10 +190,39 @@ class _Reader(ExpressionReader):
             raise Beyond("no_source", "it reads from no table")
         return own
 
+    def _kept(self, node: exp.Select, scope: Scope) -> Kept | None:
+        """The children that are counted for each of two tables' parents, also for those without any."""
+        joins = node.args.get("joins") or []
+        if len(joins) != 1 or (joins[0].side or "").upper() != "LEFT" or joins[0].kind or len(scope.sources) != 2:
+            return None
+        child = scope.sources[1]
+        edge = edge_of(joins[0], child, scope, self.found, self.atlas)
+        if edge is None or edge.child != child.table or node.args.get("group") is None:
+            return None
+        if sum((other.child, other.parent) == (edge.child, edge.parent) for other in self.atlas.edges) > 1:
+            raise Beyond("outer_join", f"{edge.child} refers to {edge.parent} in several ways, of which none is said")
+        table = self.atlas.by_name[edge.child]
+        # A column that is only unique and full on the source may have NULL on instances; what is joined by has none.
+        key = table.primary_key[:1] or edge.child_columns[:1]
+        return Kept(child.node, Column(self.known[id(child)].alias, key[0]), edge)
+
+    def _with_kept(self, query: Query) -> Query:
+        """The query with the parents as its subject, each of which is kept."""
+        if self.kept is None:
+            return query
+        child, parent = query.sources
+        return replace(
+            query,
+            sources=(parent, child),
+            joins=(Join(parent.alias, child.alias, self.kept.edge.pairs_down, "left", "down"),),
+        )
+
     def _conjuncts(self, node: exp.Select) -> Iterator[exp.Expr]:
         for join in node.args.get("joins") or ():
-            if join.side or join.method or (join.kind or "INNER").upper() not in ("INNER", "CROSS", "JOIN"):
-                raise Beyond("outer_join", "only inner joins are read")
+            kept = self.kept is not None and join.this is self.kept.node
+            if (join.side and not kept) or join.method or (join.kind or "").upper() not in ("", "INNER", "CROSS"):
+                side = " ".join(filter(None, (join.method, join.side, join.kind))).upper()
+                raise Beyond("outer_join", f"rows without one of {join.this.alias_or_name} are kept ({side} JOIN)")
             if join.args.get("on") is not None:
                 yield from parts_of(join.args["on"])
         if node.args.get("where") is not None:
@@ -285,13 +322,14 @@ class _Reader(ExpressionReader):
         body = node.unnest()
         if type(body) not in SIGNS:
             raise Beyond("having", "a HAVING other than one comparison")
-        kind, left, right = type(body), body.this, body.expression
-        if type(left.unnest()) not in AGGREGATES:
+        sides = [unrounded(self.found.aliased(side) or side) for side in (body.this.unnest(), body.expression.unnest())]
+        kind, (left, right) = type(body), sides
+        if type(left) not in AGGREGATES:
             kind, left, right = TURNED[kind], right, left
         value = self.value(right, None)
-        if value is None or type(value.value) not in (int, float) or type(left.unnest()) not in AGGREGATES:
+        if value is None or type(value.value) not in (int, float) or type(left) not in AGGREGATES:
             raise Beyond("having", "a HAVING other than a figure against a number")
-        return Comparison(SIGNS[kind], self.aggregate(left.unnest()), value)
+        return Comparison(SIGNS[kind], self.aggregate(left), value)
 
     def _order_key(self, node: exp.Expr, select: exp.Select, query: Query) -> OrderKey:
         if not isinstance(node, exp.Ordered):
@@ -312,6 +350,26 @@ class _Reader(ExpressionReader):
         if not isinstance(key, Column | DatePart | Arithmetic):
             return True
         return any(may_lack(node, query, self.atlas.profile) for node in walk(key) if isinstance(node, Column))
+
+
+def _counted(query: Query, atlas: Atlas) -> Query:
+    """Different keys of the subject as its rows, and those of a joined parent as what refers to it."""
+    tables = {source.alias: atlas.by_name[source.table] for source in query.sources}
+    if any(join.direction != "up" for join in query.joins):
+        return query
+    below = {Column(join.right, join.columns[0][1]): join for join in query.joins if len(join.columns) == 1}
+
+    def other(node: object) -> object:
+        if not (isinstance(node, Aggregate) and node.distinct and isinstance(node.argument, Column)):
+            return node
+        column = node.argument
+        if column.source == query.subject.alias and tables[column.source].primary_key == (column.name,):
+            return Aggregate("count", where=node.where)
+        if (join := below.get(column)) is not None:
+            return replace(node, argument=Column(join.left, join.columns[0][0]))
+        return node
+
+    return transform(query, other)
 
 
 def _of_one_condition(query: Query) -> Query:

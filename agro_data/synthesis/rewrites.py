@@ -22,10 +22,10 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.synthesis.literals import redrawn
+from agro_data.synthesis.spelled_out import in_their_places
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.mutants import mutants_of
 
-MOST_INLINED = 16  # places of CTEs in a query that is still read by a person
 LOGIC = frozenset({"aggregate", "count", "comparison", "column", "extreme", "order", "arithmetic", "negation"})
 
 
@@ -64,7 +64,7 @@ def _simpler(found: Resolution, dialect: Dialect) -> Iterator[str]:
 def _structured(found: Resolution, dialect: Dialect) -> Iterator[str]:
     """Queries in FROM by name before the query, named ones in their place, BETWEEN as two bounds."""
     yield sql_text(eliminate_subqueries(found.tree.copy()), dialect)
-    inlined = _inlined(found.tree.copy())
+    inlined = in_their_places(found.tree.copy())
     if inlined is not None:
         yield sql_text(inlined, dialect)
     bounds = found.tree.copy()
@@ -73,25 +73,6 @@ def _structured(found: Resolution, dialect: Dialect) -> Iterator[str]:
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         node.replace(exp.paren(exp.and_(low, high, copy=False)))
     yield sql_text(bounds, dialect)
-
-
-def _inlined(tree: exp.Query) -> exp.Query | None:
-    """The query with its CTEs in their places; None where there is none, or more than `MOST_INLINED` places."""
-    clause = tree.args.get("with_")
-    if clause is None or clause.args.get("recursive"):
-        return None
-    held = {folded(cte.alias): cte.this for cte in clause.expressions}
-    tree.set("with_", None)
-    places = 0
-    for _ in held:  # a CTE may read one before it
-        read = [table for table in tree.find_all(exp.Table) if folded(table.name) in held and not table.db]
-        places += len(read)
-        if places > MOST_INLINED:  # each that reads one before it twice doubles them
-            return None
-        for table in read:
-            alias = exp.TableAlias(this=identifier(table.alias_or_name))
-            table.replace(exp.Subquery(this=held[folded(table.name)].copy(), alias=alias))
-    return tree
 
 
 def _cheaper(found: Resolution, dialect: Dialect) -> Iterator[str]:

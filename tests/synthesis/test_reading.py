@@ -115,7 +115,7 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ('SELECT name FROM customers c LEFT JOIN "order" o ON c.customer_id = o.customer_id', "outer_join"),
         ("SELECT a.name FROM customers a JOIN employees b ON a.city = b.city", "not_a_key"),
         ("SELECT name FROM customers, products", "not_a_tree"),
-        ("SELECT name FROM (SELECT name FROM customers)", "derived_table"),
+        ("SELECT name FROM (SELECT DISTINCT name, city FROM customers)", "derived_table"),
         ("WITH a AS (SELECT 1) SELECT * FROM a", "clause"),
         ("SELECT name FROM customers LIMIT 3", "not_said"),
         ("SELECT name, COUNT(*) FROM customers", "not_said"),

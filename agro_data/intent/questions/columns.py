@@ -26,14 +26,12 @@ from agro_data.intent.questions.relatives import deed
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
-    Aggregate,
     Column,
     Expression,
-    MetricCall,
     Output,
-    Share,
     TextFunction,
     conjuncts,
+    is_figure,
 )
 
 _CLAUSE = re.compile(r" (?:who|that|whose) ")
@@ -61,7 +59,7 @@ class Described:
 def answer(scene: Scene, select: Sequence[Output], rows: Described) -> Content:
     """The selected columns of the rows, in the order of the select."""
     expressions = [o.expression for o in select]
-    if all(isinstance(e, Aggregate | Share | MetricCall) for e in expressions):
+    if all(map(is_figure, expressions)):
         return totals(scene, expressions, rows.many)
     if all(_is_own(scene, e, rows.base) for e in expressions):
         return _own(scene, [term(scene, e, rows.base) for e in expressions], rows)

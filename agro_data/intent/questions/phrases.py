@@ -66,7 +66,7 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Value):
         return say_value(expression, None, scene.voice)
     if isinstance(expression, Arithmetic):
-        return combined(scene, expression, term(scene, expression.left, base), term(scene, expression.right, base))
+        return _arithmetic(scene, expression, base)
     if isinstance(expression, DatePart):
         return part_of_date(scene, expression, base, term(scene, expression.argument, base))
     if isinstance(expression, TextFunction):
@@ -84,6 +84,29 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Window):
         return {"sum": "running total", "lag": "previous value"}.get(expression.function, "rank")
     raise TypeError(f"no words for {type(expression).__name__}")
+
+
+def _arithmetic(scene: Scene, expression: Arithmetic, base: str) -> str:
+    left, right = expression.left, expression.right
+    if not (isinstance(left, Aggregate) and isinstance(right, Aggregate)):
+        return combined(scene, expression, term(scene, left, base), term(scene, right, base))
+    if expression.operator == "-" and (left, right) == (replace(right, function="max"), replace(left, function="min")):
+        return _spread(scene, left, right)
+    # Beside the orders that are open those of any status are "all"; in groups those would be all of any group.
+    every = "" if scene.query.group_by or (left.where is None) == (right.where is None) else f"all {scene.many(base)}"
+    sides = (figure(scene, one, "" if one.where is not None else every) for one in (left, right))
+    return combined(scene, expression, *sides)
+
+
+def _spread(scene: Scene, high: Aggregate, low: Aggregate) -> str:
+    """ "difference between the highest and the lowest price of items"."""
+    (most, _), (least, straight) = function_words(scene, high), function_words(scene, low)
+    assert high.argument is not None, "of a count there is no highest"
+    what = f"{'' if straight else 'of the '}{quantity(scene, high.argument, scene.grain)}"
+    rows = scene.many(scene.grain)
+    if high.where is not None:
+        rows = f"{rows} {condition_text(scene, high.where, scene.grain)}"
+    return f"difference between the {most} and the {least} {what} of {rows}"
 
 
 def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:

@@ -22,7 +22,7 @@ STYLES = ("interrogative", "imperative", "formal", "colloquial", "concise", "des
 
 _ORDER = re.compile(r"(sorted|ordered|listed) ((?:by|in|alphabetically|from) .*)|(in .*\border\b.*)")
 _REST = re.compile(
-    r" (?:of|with|that|who|whose|where|for|per|among|together|along|shared|found|to|at|by|as well)\b"
+    r" (?:of|with|that|who|whose|where|for|per|between|among|together|along|shared|found|to|at|by|as well)\b"
     rf"|{words.NOT_PHRASAL} (?:in|on)\b"
     r"|, (?:and|along|together) "
 )

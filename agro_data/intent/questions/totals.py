@@ -14,6 +14,7 @@ from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, 
 from agro_data.intent.questions.relatives import deed
 from agro_data.intent.tree import (
     Aggregate,
+    Arithmetic,
     Column,
     Expression,
     MetricCall,
@@ -24,7 +25,7 @@ from agro_data.intent.tree import (
 def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Content:
     """Aggregates over all rows that `many` describes."""
     voice = scene.voice
-    if any(under_condition(e) for e in expressions):
+    if any(under_condition(e) or isinstance(e, Arithmetic) for e in expressions):
         plain = scene.many(scene.grain)
         if many == plain:
             return Content(figures(scene, expressions, many))

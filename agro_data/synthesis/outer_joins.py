@@ -1,0 +1,118 @@
+"""LEFT JOINs that a question need not speak of, as the plain joins that give the same, or what is asked of it.
+
+Tools join every parent by LEFT JOIN, whether or not each row has one; and whoever bounds or ranks a figure of children
+asks for none of the parents without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agro_data.databases.quoting import folded
+from agro_data.intent.sampling.atlas import Atlas, Edge
+from agro_data.sql.comparisons import SIGNS, TESTS, TURNED
+from agro_data.sql.conditions import parts_of, parts_of_where
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.resolution import Resolution, Scope, Source
+
+
+def without_needless_sides(found: Resolution, atlas: Atlas) -> None:
+    """Make such LEFT JOINs in the tree of `found` plain joins, of which all names mean what they did."""
+    for scope in found.scopes:
+        for join in reversed(scope.select.args.get("joins") or ()):  # what hangs on a joined row comes after it
+            source = next((one for one in scope.sources if one.node is join.this), None)
+            if source is None or (join.side or "").upper() != "LEFT" or join.kind:
+                continue
+            edge = edge_of(join, source, scope, found, atlas)
+            if edge is not None and _is_needless(edge, source, scope, found):
+                join.set("side", None)
+
+
+def edge_of(join: exp.Join, source: Source, scope: Scope, found: Resolution, atlas: Atlas) -> Edge | None:
+    """The foreign key along which alone a join leads to `source`, up to a parent or down to children; None for none."""
+    pairs: set[tuple[str, str]] = set()
+    others: set[str] = set()
+    for mine, other, table in _equalities(join, source, scope, found):
+        pairs.add((mine, other))
+        others.add(table)
+    for edge in atlas.edges if len(others) == 1 else ():
+        other = next(iter(others))
+        up = (edge.child, edge.parent) == (other, source.table) and {(b, a) for a, b in edge.pairs_up} == pairs
+        down = (edge.child, edge.parent) == (source.table, other) and set(edge.pairs_up) == pairs
+        if up or down:
+            return edge
+    return None
+
+
+def _equalities(join: exp.Join, source: Source, scope: Scope, found: Resolution) -> Iterator[tuple[str, str, str]]:
+    """(own column, other column, its table) of each condition of a join; ("", "", "") for one of another kind."""
+    for name in join.args.get("using") or ():
+        owners = [one for one in scope.sources[: scope.sources.index(source)] if folded(name.name) in one.columns]
+        if len(owners) == 1 and folded(name.name) in source.columns:
+            yield source.columns[folded(name.name)], owners[0].columns[folded(name.name)], owners[0].table
+        else:
+            yield "", "", ""
+    for part in parts_of(join.args["on"]) if join.args.get("on") is not None else ():
+        test = part.unnest()
+        sides = [found.binding(side.unnest()) for side in (test.left, test.right)] if isinstance(test, exp.EQ) else []
+        mine = next((b for b in sides if b is not None and b.source is source), None)
+        other = next((b for b in sides if b is not None and b.source is not source), None)
+        if mine is None or other is None or other.source is None or not mine.place or not other.place:
+            yield "", "", ""
+        else:
+            yield mine.place[1], other.place[1], other.place[0]
+
+
+def _is_needless(edge: Edge, source: Source, scope: Scope, found: Resolution) -> bool:
+    if _is_asked(source, scope, found) or _ranks_or_bounds(source, scope, found):
+        return True
+    if edge.parent != source.table or edge.parent == edge.child:
+        return False
+    group = scope.select.args.get("group")
+    keys = group.expressions if group is not None else ()  # of what has no parent nobody asks for the group
+    return edge.whole or any(_is_of(found.meaning(key, scope.select), source, found) for key in keys)
+
+
+def _is_of(node: exp.Expr, source: Source, found: Resolution) -> bool:
+    """Whether a column of `source` stands in an expression."""
+    columns = node.find_all(exp.Column)
+    return any(b is not None and b.source is source for b in map(found.binding, columns))
+
+
+def _is_asked(source: Source, scope: Scope, found: Resolution) -> bool:
+    """Whether a condition of WHERE leaves no row without one of `source`: a comparison with NULL holds nowhere."""
+    for part in parts_of_where(scope.select):
+        known = isinstance(part, exp.Not) and isinstance(part.this.unnest(), exp.Is)
+        if known or (isinstance(part, TESTS) and not isinstance(part, exp.Is)):
+            tested = (part.this.unnest() if known else part).this.unnest()
+            if isinstance(tested, exp.Column) and _is_of(tested, source, found):
+                return True
+    return False
+
+
+def _ranks_or_bounds(source: Source, scope: Scope, found: Resolution) -> bool:
+    """Whether only groups with a row of `source` come out: the first by a figure of such, or those above a bound."""
+    select = scope.select
+    order, having = select.args.get("order"), select.args.get("having")
+    if select.args.get("group") is None:
+        return False
+    if select.args.get("limit") is not None and order is not None and order.expressions[0].args.get("desc"):
+        return _is_figure(found.meaning(order.expressions[0].this, select), source, found)
+    for part in parts_of(having.this) if having is not None else ():
+        test = part.unnest()
+        if type(test) not in SIGNS:
+            continue
+        kind, left, right = type(test), test.this.unnest(), test.expression.unnest()
+        if isinstance(left, exp.Literal):
+            kind, left, right = TURNED[kind], right, left
+        bound = float(right.name) if isinstance(right, exp.Literal) and not right.is_string else -1
+        above = (kind is exp.GT and bound >= 0) or (kind in (exp.GTE, exp.EQ) and bound > 0)
+        if above and _is_figure(found.aliased(left) or left, source, found):
+            return True
+    return False
+
+
+def _is_figure(node: exp.Expr, source: Source, found: Resolution) -> bool:
+    return any(is_aggregate(one) and _is_of(one, source, found) for one in node.walk())
