@@ -28,6 +28,8 @@ INSERT INTO teacher VALUES (20, 'Ann', 7, 2), (21, 'Bo', 8, 1);
 -- keys that nobody declared
 CREATE TABLE course (course_id INTEGER, subject TEXT, taught_in TEXT, place TEXT, staff INTEGER);
 CREATE TABLE person (staff_no INTEGER, called TEXT, rank INTEGER);
+CREATE TABLE payment (payer INTEGER, amount INTEGER, visit INTEGER);
+CREATE TABLE visitor (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE room (label TEXT);
 INSERT INTO room VALUES ('Room 1'), ('Room 2'), ('Room 3'), ('Attic');
 """
@@ -40,6 +42,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Database:
         connection.executescript(SCHOOL)
         connection.executemany("INSERT INTO person VALUES (?, ?, ?)", [(n * 977, f"P {n}", n) for n in range(1, 21)])
         courses = [(n, f"Course {n}", f"Room {n % 4}", f"Room {n % 5}", (n % 6 + 1) * 977) for n in range(1, 21)]
+        connection.executemany("INSERT INTO visitor VALUES (?, ?)", [(n, f"V {n}") for n in range(1, 21)])
+        connection.executemany("INSERT INTO payment VALUES (?, ?, ?)", [(n % 7 + 1, n * 9, n) for n in range(1, 31)])
         connection.executemany("INSERT INTO course VALUES (?, ?, ?, ?, ?)", courses)
     (database,) = find_databases(folder).databases
     return database
@@ -106,6 +110,7 @@ def test_so_is_one_with_the_query_around(said: Callable[[str], list[str]]) -> No
         "course AS c JOIN room AS r ON c.taught_in = r.label",
         "course AS c JOIN person AS p ON c.staff = p.staff_no",  # numbers far apart
         "person AS p JOIN course AS c ON p.staff_no = c.staff",
+        "payment AS p JOIN visitor AS v ON p.payer = v.id",  # numbers that count, of a key
     ],
 )
 def test_values_of_the_other_column_speak_for_a_key(joined: str, said: Callable[[str], list[str]]) -> None:
@@ -118,6 +123,8 @@ def test_values_of_the_other_column_speak_for_a_key(joined: str, said: Callable[
         "course AS c JOIN person AS p ON c.course_id = p.rank",  # both count
         "course AS c JOIN person AS p ON c.subject = p.called",
         "course AS c JOIN person AS p ON c.staff = p.rank",
+        "payment AS p JOIN visitor AS v ON p.amount = v.id",  # others than the key has
+        "school AS s JOIN visitor AS v ON s.town_id = v.id",  # refers elsewhere
     ],
 )
 def test_numbers_that_count_and_other_values_do_not(joined: str, said: Callable[[str], list[str]]) -> None:

@@ -16,12 +16,15 @@ CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, grant_size INTEGER, city_id INTEGER REFERENCES
   city (id));
 CREATE TABLE allergy (id INTEGER PRIMARY KEY, student_id INTEGER REFERENCES student (id), kind TEXT, year INTEGER);
+CREATE TABLE tutor (id INTEGER PRIMARY KEY, teaches INTEGER REFERENCES student (id), taught_by INTEGER REFERENCES
+  student (id));
 CREATE TABLE prize (id INTEGER PRIMARY KEY, student_id INTEGER REFERENCES student (id), given_by INTEGER REFERENCES
   student (id));
 INSERT INTO city VALUES (1, 'Oslo'), (2, 'Rome');
 INSERT INTO student VALUES (1, 'Ann', 20, 100, 1), (2, 'Bo', 30, 50, 1), (3, 'Cy', 45, 100, 2), (4, 'Di', 21, 10, 2);
 INSERT INTO allergy VALUES (1, 1, 'milk', 2001), (2, 1, 'nuts', 2002), (3, 2, 'milk', 2002), (4, 3, 'milk', 2003),
   (5, 3, 'milk', 2004), (6, NULL, 'nuts', 2004);
+INSERT INTO tutor VALUES (1, 2, 1), (2, 3, 1), (3, 3, 2);
 INSERT INTO prize VALUES (1, 1, 2), (2, 1, 2), (3, 2, 1);
 """
 JOIN = "FROM student AS s JOIN allergy AS a ON a.student_id = s.id"
@@ -39,6 +42,8 @@ REPEATED = [
     ("Which cities have a number of students with allergies above 2?",
      f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(*) > 2",
      f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(DISTINCT s.id) > 2"),
+    ("How many students have tutors?", "SELECT COUNT(t.teaches) FROM student AS s JOIN tutor AS t ON t.teaches = s.id",
+     "SELECT COUNT(DISTINCT s.id) FROM student AS s JOIN tutor AS t ON t.teaches = s.id"),
     ("What is the average age of students who have allergies?", f"SELECT AVG(s.age) {JOIN}",
      f"SELECT AVG(c0) FROM (SELECT DISTINCT s.id AS each, s.age AS c0 {JOIN}) AS once"),
     ("In each city, what is the average age of all students with allergies?",
@@ -80,6 +85,8 @@ ONCE = [
      "SELECT COUNT(*) FROM student AS s JOIN city AS c ON s.city_id = c.id WHERE c.name = 'Oslo'"),
     ("How many students have an allergy to nuts?", "SELECT COUNT(*) FROM allergy WHERE kind = 'nuts'"),  # one is NULL
     ("How many students have won?", "SELECT COUNT(*) FROM prize"),  # won, or given?
+    ("How many students does each teach?",
+     "SELECT s.name, COUNT(t.teaches) FROM student AS s JOIN tutor AS t ON t.taught_by = s.id GROUP BY s.name"),
     ("How many students and how many allergies are there?", f"SELECT COUNT(DISTINCT s.id), COUNT(*) {JOIN}"),
     ("How many students have more than the usual number of allergies?",
      f"SELECT COUNT(*) FROM (SELECT s.id {JOIN} GROUP BY s.id HAVING COUNT(*) > 1) AS t"),

@@ -2,7 +2,7 @@
 
 Hardly any model's answer with such a join is right beyond the one database (docs/experiments.md, E14). Many databases
 declare no keys, or not all: what one column holds of the other speaks for a key, too. Numbers that count rows do so by
-chance.
+chance; they speak for one only where they repeat in a column that refers to nothing, and do not in the other.
 """
 
 from __future__ import annotations
@@ -82,8 +82,14 @@ def _may_refer(child: Place, parent: Place, profile: DatabaseProfile) -> bool:
         return not any(as_number(value) is not None for value, _ in one.common[:FEW])
     if {one.kind, other.kind} != {"integer"} or not isinstance(other.minimum, int | float):
         return False
+    if other.unique and not one.unique and not _refers(child, profile):
+        return True
     least, most = other.minimum, other.maximum
     return isinstance(most, int | float) and most - least >= SPARSE * other.distinct
+
+
+def _refers(place: Place, profile: DatabaseProfile) -> bool:
+    return any(key.table == place[0] and place[1] in key.columns for key in profile.foreign_keys)
 
 
 def _share(child: Place, parent: Place) -> str:

@@ -25,6 +25,7 @@ from agro_data.pairs.rows.row_keys import RowKey, nouns_of, row_keys
 from agro_data.profiling.keys.same_key import Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.conditions import linking
 from agro_data.sql.constructs import aggregates_of
 from agro_data.sql.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
@@ -108,7 +109,8 @@ def _counted(
     if len(said) != 1:
         return
     ((table, key),) = said.items()
-    if key is None or _groups_by(key, scope, found, Keys.of(profile)):
+    keys = Keys.of(profile)
+    if key is None or _groups_by(key, scope, found, keys) or _counts_others(calls[0].this, key, scope, found, keys):
         return
     noun = profile.table(table).plural
     where = ".".join(key.place)
@@ -128,6 +130,18 @@ def _groups_by(key: RowKey, scope: Scope, found: Resolution, keys: Keys) -> bool
     terms = [found.meaning(term, scope.select) for term in group.expressions] if group is not None else []
     places = [place for term in terms if (place := found.place(term)) is not None]
     return any(keys.same(_lower(place), _lower(key.place)) for place in places)
+
+
+def _counts_others(counted: exp.Expr, key: RowKey, scope: Scope, found: Resolution, keys: Keys) -> bool:
+    """Whether what is counted are such rows in another role: papers that a paper cites."""
+    bound = found.binding(counted) if isinstance(counted, exp.Column) else None
+    if bound is None or bound.place is None or not keys.same(_lower(bound.place), _lower(key.place)):
+        return False
+    if bound.source is key.source and bound.place == key.place:
+        return False
+    linked = linking(found, scope)
+    links = [found.binding(column) for column in scope.select.find_all(exp.Column) if id(column) in linked]
+    return not any(one is not None and one.source is bound.source and one.name == bound.name for one in links)
 
 
 def _lower(place: Place) -> Place:
