@@ -79,11 +79,8 @@ def _further_keys(node: exp.Expr, order: exp.Expr, dialect: Dialect) -> list[exp
     return further
 
 
-def turned(found: Resolution, dialect: Dialect) -> str:
-    """The statement with the first key of its outermost order the other way round: those after it settle ties."""
-    order = found.tree.args.get("order")
-    if order is None:
-        return ""
+def turned(found: Resolution, order: exp.Expr, dialect: Dialect) -> str:
+    """The statement with the first key of an ORDER BY the other way round: those after it settle ties."""
     key = order.expressions[0]
     falling, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
     key.set("desc", None if falling else True)

@@ -175,6 +175,27 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "extreme_reversed",
+        ("First name of the stall with the most sales?",
+         "SELECT name FROM stall JOIN sale USING (stall_id) GROUP BY stall_id, name ORDER BY count(*), name LIMIT 1"),
+        ("Stall with sales of at most 9?",
+         "SELECT name FROM stall JOIN sale USING (stall_id) GROUP BY stall_id, name ORDER BY count(*), name LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("The top 3 stalls by sales?",
+         "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 3"),
+        ("The top 3 cheapest stalls?",
+         "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 3"),
+    ),
+    (
+        "extreme_reversed",
+        ("Who made the largest sale?",
+         "SELECT name FROM stall WHERE stall_id = (SELECT stall_id FROM sale ORDER BY amount, sale_id LIMIT 1)"),
+        ("Who made the smallest sale?",
+         "SELECT name FROM stall WHERE stall_id = (SELECT stall_id FROM sale ORDER BY amount, sale_id LIMIT 1)"),
+    ),
+    (
+        "extreme_reversed",
         ("What is the smallest amount?", "SELECT max(amount) FROM sale"),
         ("What is the smallest amount?", "SELECT min(amount) FROM sale"),
     ),

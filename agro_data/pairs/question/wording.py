@@ -10,11 +10,10 @@ from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
-from agro_data.pairs.mending import rewritten, turned
 from agro_data.pairs.places import profile_at
 from agro_data.pairs.question.bounds import check_bounds
+from agro_data.pairs.question.ends import check_ends
 from agro_data.pairs.question.left_out import check_left_out
-from agro_data.pairs.question.moments import ends_of_moments, is_moment
 from agro_data.pairs.question.numbers import SMALL, check_numbers, listed, says_time
 from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
@@ -29,30 +28,11 @@ _COUNTED = re.compile(
     r"how many|how much|number|count|amount|total|quantity|frequency|times|size|sum|many|# of|enrol", re.IGNORECASE
 )
 _AVERAGE = re.compile(r"\baverage\b|\bavg\b|\bmean (?:of|value|price|age|score|salary)\b", re.IGNORECASE)
-_MOST = re.compile(
-    r"\b(?:most|highest|largest|biggest|greatest|maximum|max|longest|oldest|tallest|latest|top|best|heaviest|richest|"
-    r"more|larger|higher|greater|over|above|last|recent|recently|newest|upper|descending|decreasing|reverse)\b",
-    re.IGNORECASE,
-)
-_LEAST = re.compile(
-    r"\b(?:fewest|lowest|smallest|minimum|min|shortest|youngest|earliest|cheapest|slowest|least(?<!at least)|first|"
-    r"less|fewer|lower|under|below|smaller|worst|bottom|lightest|ascending|increasing|lexicographic\w*|early)\b",
-    re.IGNORECASE,
-)
-_SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
-_SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
-_OLDEST, _YOUNGEST = re.compile(r"\boldest\b", re.IGNORECASE), re.compile(r"\byoungest\b", re.IGNORECASE)
-_RANKS = frozenset(
-    {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
-    | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
-)
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS = {day: "weekday" if number < 5 else "weekend" for number, day in enumerate(_WEEK)}
 _NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
-_ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
-_DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
 
 
 def check_wording(
@@ -69,8 +49,7 @@ def check_wording(
         *check_bounds(question, found, dialect),
         *_texts(question, evidence, values, found.tables),
         *_limits(question, evidence, values),
-        *_direction(question, found, profile),
-        *_extremes(question, found, profile),
+        *check_ends(question, found, profile),
         *_aggregates(question, evidence, sql, found, profile),
         *check_left_out(question, sql, found, profile),
     ]
@@ -177,80 +156,6 @@ def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
     for limit in sql.limits:
         if limit > SMALL and not known & {float(limit), float(limit + 1)}:
             yield Finding("limit_not_asked", f"LIMIT {limit}, but the question names no such number.")
-
-
-# --- order and extremes ------------------------------------------------------------------------------------------
-
-
-def _direction(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
-    """The first key is what decides; those after it settle ties."""
-    order = found.tree.args.get("order")
-    if order is None:
-        return
-    key, *further = order.expressions
-    falling = bool(key.args.get("desc"))
-    if found.tree.args.get("limit") is None:
-        up, down = _ASCENDING.search(question), _DESCENDING.search(question)
-        mended = (
-            "" if further else turned(found, profile.dialect)
-        )  # whether "in descending order" is said of all keys is open
-        if up and not down and falling:
-            yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.", mended=mended)
-        elif down and not up and not falling:
-            says = f"The question says {down[0]!r}, the SQL sorts ascending."
-            yield Finding("order_reversed", says, mended=mended)
-        return
-    if found.tree.find(exp.Min, exp.Max, exp.SetOperation) is not None:
-        return
-    most, least = _ends(question, [key.this], found, profile)
-    if most and not falling:
-        says = f"The question says {most!r}, the SQL takes the first in ascending order."
-        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
-    elif least and falling:
-        says = f"The question says {least!r}, the SQL takes the first in DESC order."
-        yield Finding("extreme_reversed", says, mended=turned(found, profile.dialect))
-
-
-def _extremes(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
-    """MIN where the question asks for the greatest, or MAX for the least, where nothing else may be what it means."""
-    calls = [call for call in found.tree.find_all(exp.Min, exp.Max) if is_aggregate(call)]
-    others = found.tree.find(exp.Order, exp.SetOperation, exp.Window)
-    if others is not None or len({type(call) for call in calls}) != 1:
-        return
-    named = " ".join(word for call in calls for column in call.find_all(exp.Column) for word in words_of(column.name))
-    if _MOST.search(named) or _LEAST.search(named):
-        return  # the greatest of the least values
-    most, least = _ends(question, [call.this for call in calls], found, profile)
-    reversed_ = least if isinstance(calls[0], exp.Max) else most
-    if reversed_:
-        name, asked = ("MAX", exp.Min) if reversed_ is least else ("MIN", exp.Max)
-        mended = rewritten(found, [(call, asked(this=call.this.copy())) for call in calls], profile.dialect)
-        yield Finding("extreme_reversed", f"The question says {reversed_!r}, the SQL takes the {name}.", mended=mended)
-
-
-def _ends(question: str, keys: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> tuple[str, str]:
-    """The word for the greatest and the one for the least of these; "" where there is none, or one for both."""
-    if all(is_moment(key, found, profile) for key in keys):
-        return ends_of_moments(question)
-    if any(map(_is_rank, keys)):
-        return "", ""
-    most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
-    if all(map(_is_age, keys)):
-        most, least = most or _OLDEST.search(question), least or _YOUNGEST.search(question)
-    return (
-        most[0] if most and not _LEAST.search(question) else "",
-        least[0] if least and not _MOST.search(question) else "",
-    )
-
-
-def _is_age(key: exp.Expr) -> bool:
-    """A key that is greatest for the oldest, as a year or a date of birth is not."""
-    return isinstance(key, exp.Column) and "age" in words_of(key.name)
-
-
-def _is_rank(key: exp.Expr) -> bool:
-    """A key whose small values may be the high ones: a rank, or a moment ("founded for the longest time")."""
-    return any(not _RANKS.isdisjoint(words_of(column.name)) for column in key.find_all(exp.Column))
 
 
 # --- aggregates --------------------------------------------------------------------------------------------------
