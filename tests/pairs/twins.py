@@ -125,6 +125,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "number_not_used",
+        ("Sales of 3 weeks?", "SELECT amount FROM sale WHERE day > date('2020-01-09', '-8 days')"),
+        ("Sales of 3 weeks?", "SELECT amount FROM sale WHERE day > date('2020-01-09', '-21 days')"),
+    ),
+    (
+        "number_not_used",
         ("Stalls with 17 chairs?", "SELECT name FROM stall"),
         ("Stalls opened from 2001?", "SELECT name FROM stall WHERE opened > 2000"),
     ),
@@ -147,6 +152,24 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         "value_not_asked",
         ("Which stalls?", "SELECT name FROM stall WHERE town = 'York'"),
         ("Which stalls in York?", "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    *(
+        (
+            "value_not_asked",
+            ("Which stalls?", f"SELECT name FROM stall WHERE town <> '{value}'"),
+            (f"Which {said} stalls?", f"SELECT name FROM stall WHERE town <> '{value}'"),
+        )
+        for said, value in [("Canadian", "Canada"), ("US", "United States"), ("French", "France")]
+    ),
+    (
+        "value_not_asked",  # a code stands for words of any kind
+        ("Which stalls that are open?", "SELECT name FROM stall WHERE town <> 'open_now' AND town <> 'Leeds'"),
+        ("Which kitten stalls?", "SELECT name FROM stall WHERE town <> 'cat'"),
+    ),
+    (
+        "value_not_asked",
+        ("Sales of May?", "SELECT amount FROM sale WHERE note IS NULL AND day <> 'Friday'"),
+        ("Sales but on the day before Saturday?", "SELECT amount FROM sale WHERE note IS NULL AND day <> 'Friday'"),
     ),
     (
         "limit_not_asked",

@@ -128,6 +128,9 @@ class _Open:
             hours = {str(clock // 100) for value, clock in self.clocks if value in said.values}
             if hours & sql.digits:
                 return True
+        in_texts = {f"{form:.0f}" for value, form in self.stored if value in said.values}  # '-21 days' of three weeks
+        if in_texts & sql.digits:
+            return True
         rough = [*self.rough.intersection(said.values), *(forms if self.rough_times else ())]
         used = {*sql.numbers, *map(float, sql.limits)}
         return not used.isdisjoint(forms) or any(_enclosed(v, n, sql.compared) for v in rough for n in sql.compared)

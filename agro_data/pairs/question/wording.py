@@ -19,7 +19,7 @@ from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.said import SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.sql.said import MONTHS, SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
@@ -30,6 +30,22 @@ _COUNTED = re.compile(
 _AVERAGE = re.compile(r"\baverage\b|\bavg\b|\bmean (?:of|value|price|age|score|salary)\b", re.IGNORECASE)
 _FLAGS = frozenset({"yes", "no", "true", "false"})
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_COUNTRIES = {  # whose people are called otherwise than they begin
+    "france": "french",
+    "united kingdom": "british",
+    "netherlands": "dutch",
+    "spain": "spanish",
+    "switzerland": "swiss",
+    "denmark": "danish",
+    "poland": "polish",
+    "finland": "finnish",
+    "ireland": "irish",
+    "united states": "american",
+}
+_ABBREVIATED = re.compile(r"\b[A-Z]{2,4}\b")
+_CODE = 3  # letters or digits that a code may have
+_STEM = 4  # letters that words of one stem have in common
+_MONTHS = tuple(month.lower() for month in MONTHS)
 _DAYS = {day: "weekday" if number < 5 else "weekend" for number, day in enumerate(_WEEK)}
 _NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
@@ -83,7 +99,7 @@ def _texts(question: str, evidence: str, sql: SqlValues, tables: Set[str]) -> It
         near = _nearest_phrase(plain(text), plain(question)) or _nearest_name(text, question, sql)
         if near:
             yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
-        elif _says_something(text) and text.lower() not in names:
+        elif _says_something(text) and text.lower() not in names and not _is_meant(text, f"{question} {evidence}"):
             yield Finding("value_not_asked", f"{text!r} of the SQL is not in the question or the evidence.")
 
 
@@ -99,6 +115,26 @@ def _is_told(text: str, told: str, told_words: set[str]) -> bool:
         return True
     after = _NEW_YEAR.match(text)  # the end of the year before, without itself
     return after is not None and str(int(after[1]) - 1) in told_words
+
+
+def _is_meant(text: str, said: str) -> bool:
+    """Whether other words of the question may stand for a text: one of its stem (Canadian), its initials, the people of
+    a country, another day of the week or month, from which it is counted.
+    """
+    words, wanted = set(words_of(said)), plain(text)
+    if any(_of_one_stem(word, other) for word in words_of(text) for other in words):
+        return True
+    initials = "".join(word[0] for word in wanted.split())
+    if len(initials) > 1 and any(short.lower().startswith(initials) for short in _ABBREVIATED.findall(said)):
+        return True
+    if _COUNTRIES.get(wanted) in words:
+        return True
+    return any(wanted in calendar and not words.isdisjoint(calendar) for calendar in (_WEEK, _MONTHS))
+
+
+def _of_one_stem(one: str, other: str) -> bool:
+    stem = max(_STEM, min(len(one), len(other)) - 2)
+    return one[:stem] == other[:stem]
 
 
 def _is_in_sql(value: str, sql: SqlValues) -> bool:
@@ -144,8 +180,8 @@ def _slip(one: str, other: str) -> bool:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text is more than a flag, which stands for words of any kind."""
-    return len(plain(text)) > 1 and plain(text) not in _FLAGS
+    """Whether a text is more than a flag or a code, which stand for words of any kind, or the digits of a month."""
+    return len(plain(text)) > _CODE and plain(text) not in _FLAGS
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
