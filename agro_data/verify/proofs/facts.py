@@ -10,7 +10,17 @@ from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
-from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
+from agro_data.verify.proofs.terms import (
+    COMPARED,
+    From,
+    Query,
+    Select,
+    Term,
+    columns_in,
+    parts,
+    tables_of,
+    totalled,
+)
 
 _CARRYING = frozenset((
     "Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Round", "Cast", "Lower", "Upper", "Length", "Trim",
@@ -63,6 +73,19 @@ class Known:
         """Whether the column compares texts without regard to the case of letters."""
         spec = self.declared(column)
         return spec is not None and "nocase" in spec.collation.lower().split(".")
+
+    def sides_differ(self, query: Query) -> bool:
+        """Whether a comparison may say another thing with its sides exchanged: of two columns, SQLite compares by the
+        collation of the left one. That of a column of a query in FROM is not looked up.
+        """
+        if self.dialect != "sqlite" or not any(c.collation for table in self.tables.values() for c in table.columns):
+            return False
+        for term in parts(query):
+            if term[0] in COMPARED and term[1][0] == term[2][0] == "col":
+                one, other = map(self.declared, term[1:])
+                if one is None or other is None or one.collation.lower() != other.collation.lower():
+                    return True
+        return False
 
     def declared(self, column: Term) -> ColumnSpec | None:
         """A column of a table as the schema declares it."""

@@ -13,6 +13,7 @@ from agro_data.verify.proofs.terms import (
     aggregated,
     aggregates_of,
     columns_in,
+    combined,
     conjuncts,
     outside_aggregates,
     rebuilt,
@@ -119,7 +120,21 @@ def _needs_a_value(term: Term) -> bool:
     return float(least[2]) > 0 or (term[0] == "<" and float(least[2]) == 0)
 
 
-def without_own_row(subject: Term, inner: Select, known: Known, fired: set[str]) -> Select:
+def without_own_rows(select: Select, known: Known, fired: set[str]) -> Select:
+    """A SELECT whose WHERE has `_without_own_row` for each query of an IN that it wants to be true: NOT IN is another
+    matter, to which a NULL among the rows counts."""
+
+    def change(term: Term) -> Term:
+        if term[0] in ("and", "or"):
+            return combined(term[0], map(change, term[1]))
+        if term[0] == "in" and isinstance(term[2], Select):
+            return ("in", term[1], _without_own_row(term[1], term[2], known, fired))
+        return term
+
+    return replace(select, where=conjuncts(map(change, select.where)))
+
+
+def _without_own_row(subject: Term, inner: Select, known: Known, fired: set[str]) -> Select:
     """The query of `p.c IN (SELECT c.id FROM c JOIN p AS q ON q.c = c.id ...)` without q: p is such a partner."""
     if subject[0] != "col" or not _is_plain(inner):
         return inner

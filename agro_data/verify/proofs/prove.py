@@ -116,9 +116,11 @@ def _form(sql: str, dialect: Dialect, schema: Schema, rules: bool, ordered: bool
     """Normal form as text, and the rules that fired; None for a query that is not understood."""
     try:
         query = _read(sql, dialect, schema)
+        normaliser = Normaliser(schema, query, dialect)
+        if normaliser.known.sides_differ(query):
+            raise NotUnderstood("columns of two collations that are compared")
         if not rules:
             return shown(query), frozenset()
-        normaliser = Normaliser(schema, query, dialect)
         text = normaliser.shown(normaliser.query(query, repeats=True, ordered=ordered))
         return text, frozenset(normaliser.fired)
     except (NotUnderstood, SqlRefused, RecursionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.called_columns import is_star
 from agro_data.sql.constructs import is_many_groupings
-from agro_data.sql.from_items import rows_of_json
 from agro_data.sql.resolution import Resolution, Scope, Source, names_beside
 from agro_data.sql.walks import leftmost
 from agro_data.verify.proofs.terms import (
@@ -61,18 +60,24 @@ _AGGREGATE_NAMES = frozenset({  # that sqlglot has no class for
     "sem", "sumkahan", "weighted_avg",
 })  # fmt: skip
 _NOISE = frozenset({"big_int", "safe", "typed"})
+_GIVEN = _NOISE | {"this"}  # of DuckDB's max(x, 2) the 2 stands elsewhere
 
 
 def read(found: Resolution, dialect: Dialect) -> Query:
     """The query of a resolved tree. Raises `NotUnderstood`."""
     if found.problems:
         raise NotUnderstood(found.problems[0][1])
-    return _Reader(found, dialect).query(found.tree, {})
+    return _Reader(found, dialect).query(found.tree)
 
 
 def is_unstable(node: exp.Expr) -> bool:
     """Whether it is a function that gives another value each time."""
     return isinstance(node, _UNSTABLE) or (isinstance(node, exp.Anonymous) and node.name.lower() in _UNSTABLE_NAMES)
+
+
+def _is_truth(node: exp.Expr) -> bool:
+    """Whether it is written as what is true or false, and no value that the engine takes for it."""
+    return isinstance(node.unnest(), (exp.Predicate, exp.Connector, exp.Not))
 
 
 class _Reader:
@@ -81,27 +86,24 @@ class _Reader:
         self.dialect = dialect
         self.aliases: dict[int, str] = {}
         self.positions: dict[str, dict[str, int]] = {}  # alias of a derived table -> column -> position
-        self.ctes: Mapping[str, exp.CTE] = {}
         self.made = 0
 
-    def query(self, node: exp.Expr, ctes: Mapping[str, exp.CTE]) -> Query:
+    def query(self, node: exp.Expr) -> Query:
         clause = node.args.get("with_")
-        if clause is not None:
-            if clause.args.get("recursive"):
-                raise NotUnderstood("a recursive CTE")
-            ctes = {**ctes, **{folded(cte.alias): cte for cte in clause.expressions}}
+        if clause is not None and clause.args.get("recursive"):
+            raise NotUnderstood("a recursive CTE")
         if isinstance(node, exp.Select):
-            return self._select(node, ctes)
+            return self._select(node)
         if isinstance(node, exp.Subquery):
             if any(node.args.get(name) is not None for name in ("order", "limit", "offset", "joins")):
                 raise NotUnderstood("a parenthesised query with clauses of its own")
-            return self.query(node.this, ctes)
+            return self.query(node.this)
         if not isinstance(node, exp.SetOperation):
             raise NotUnderstood(type(node).__name__)
         if node.args.get("by_name") or (not isinstance(node, exp.Union) and node.args.get("distinct") is False):
             raise NotUnderstood("a set operation BY NAME or INTERSECT ALL")
         operation = node.key + ("" if node.args.get("distinct") or not isinstance(node, exp.Union) else " all")
-        branches = (self.query(node.this, ctes), self.query(node.expression, ctes))
+        branches = (self.query(node.this), self.query(node.expression))
         scope = self.found.scope_of(leftmost(node))
         order = node.args.get("order")
         keys = tuple(self._key(key, self._output(key.this, scope)) for key in (order.expressions if order else ()))
@@ -128,8 +130,7 @@ class _Reader:
             raise NotUnderstood("a LIMIT that is computed")
         return ("lit", "number", str(value.this))
 
-    def _select(self, node: exp.Select, ctes: Mapping[str, exp.CTE]) -> Select:
-        outer, self.ctes = self.ctes, ctes
+    def _select(self, node: exp.Select) -> Select:
         scope = self.found.scope_of(node)
         distinct = node.args.get("distinct")
         if node.args.get("qualify") is not None or node.args.get("windows") or (distinct and distinct.args.get("on")):
@@ -139,7 +140,7 @@ class _Reader:
             raise NotUnderstood("a parenthesised join")
         if any(source.query is not None and names_beside(source.node, scope, self.found) for source in scope.sources):
             raise NotUnderstood("a query in FROM that names what stands beside it")
-        sources = [self._source(source, ctes) for source in scope.sources]
+        sources = [self._source(source) for source in scope.sources]
         where: list[Term] = []
         for number, join in enumerate(joins, 1):
             side = (join.side or "").upper()
@@ -163,7 +164,7 @@ class _Reader:
         if node.args.get("where") is not None:
             where.append(self.term(node.args["where"].this, scope))
         having = [self.term(node.args["having"].this, scope)] if node.args.get("having") is not None else []
-        made = Select(
+        return Select(
             outputs,
             tuple(sources),
             where=conjuncts(where),
@@ -174,8 +175,6 @@ class _Reader:
             limit=self._bound(node.args.get("limit")),
             offset=self._bound(node.args.get("offset")),
         )
-        self.ctes = outer
-        return made
 
     def _place(self, node: exp.Expr, scope: Scope, outputs: tuple[Term, ...]) -> Term:
         """A key of GROUP BY or ORDER BY: a number is a position."""
@@ -183,32 +182,19 @@ class _Reader:
             return outputs[int(node.this) - 1]
         return self.term(node, scope)
 
-    def _source(self, source: Source, ctes: Mapping[str, exp.CTE]) -> From:
+    def _source(self, source: Source) -> From:
         alias = f"s{self.made}"
         self.made += 1
         self.aliases[id(source)] = alias
         if source.table:
             return From(alias, source.table, tuple(source.columns))
-        node: exp.Expr = source.node
-        declared = node.args.get("alias")
-        if rows_of_json(node):
-            raise NotUnderstood("rows of JSON")
-        if isinstance(node, exp.Table):
-            cte = ctes.get(folded(node.name))
-            if cte is None:
-                raise NotUnderstood(f"a source {node.name}")
-            declared, node = cte.args.get("alias"), cte.this
-        if not isinstance(node, exp.Query):
-            raise NotUnderstood("rows that are written out")
-        names = [folded(column.name) for column in declared.args.get("columns") or ()] if declared is not None else []
-        names += self.found.scope_of(leftmost(node)).outputs[len(names) :]
+        if source.query is None:
+            raise NotUnderstood("rows of JSON, or that are written out")
+        names = source.query.outputs
         if len(set(names)) != len(names):
             raise NotUnderstood("a derived table with two columns of one name")
         self.positions[alias] = {name: place for place, name in enumerate(names)}
-        outer = self.ctes
-        query = self.query(node, ctes)
-        self.ctes = outer
-        return From(alias, "", tuple(f"#{place}" for place in range(len(names))), query)
+        return From(alias, "", tuple(f"#{place}" for place in range(len(names))), self.query(source.query.query))
 
     def _item(self, item: exp.Expr, scope: Scope) -> Iterator[Term]:
         if not is_star(item):
@@ -240,7 +226,10 @@ class _Reader:
         if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
             return ("lit", "number", f"-{node.this.this}")
         if isinstance(node, (exp.And, exp.Or)):
-            return combined(node.key, (self.term(node.this, scope), self.term(node.expression, scope)))
+            made = combined(node.key, (self.term(node.this, scope), self.term(node.expression, scope)))
+            if made[0] not in ("and", "or") and not (_is_truth(node.this) and _is_truth(node.expression)):
+                raise NotUnderstood("a truth of one value")  # 5 AND 5 is 1 in SQLite, not 5
+            return made
         if isinstance(node, exp.Not):
             return self._not(node, scope)
         if type(node) in _COMPARED:
@@ -257,24 +246,18 @@ class _Reader:
         if isinstance(node, exp.In):
             return self._in(node, scope)
         if isinstance(node, exp.Exists):
-            return ("exists", self._inner(node.this))
+            return ("exists", self.query(node.this))
         if isinstance(node, exp.Query):
-            return ("scalar", self._inner(node))
+            return ("scalar", self.query(node))
         if type(node) in _AGGREGATES and not (isinstance(node, (exp.Max, exp.Min)) and node.expressions):
             return self._aggregate(node, scope)
         if isinstance(node, exp.Filter):
             return self._filtered(node, scope)
         return self._other(node, scope)
 
-    def _inner(self, node: exp.Expr) -> Query:
-        outer = self.ctes
-        query = self.query(node, outer)
-        self.ctes = outer
-        return query
-
     def _not(self, node: exp.Not, scope: Scope) -> Term:
         inner = node.this.unnest()
-        if isinstance(inner, (exp.Predicate, exp.Connector, exp.Not)):
+        if _is_truth(inner):
             if isinstance(inner, exp.Not) and not isinstance(inner.this.unnest(), (exp.Predicate, exp.Connector)):
                 return ("not", self.term(inner, scope))
             return negated(self.term(inner, scope))
@@ -293,7 +276,7 @@ class _Reader:
     def _in(self, node: exp.In, scope: Scope) -> Term:
         subject = self.term(node.this, scope)
         if node.args.get("query") is not None:
-            return ("in", subject, self._inner(node.args["query"]))
+            return ("in", subject, self.query(node.args["query"]))
         if not node.expressions or node.args.get("unnest") or node.args.get("field"):
             raise NotUnderstood("IN over something that is no list")
         items = [self.term(item, scope) for item in node.expressions]
@@ -318,8 +301,8 @@ class _Reader:
             if len(inner.expressions) != 1:
                 raise NotUnderstood("an aggregate over several columns")
             inner = inner.expressions[0]
-        if isinstance(inner, exp.Order) or node.expressions:
-            raise NotUnderstood("an ordered aggregate")
+        if isinstance(inner, exp.Order) or any(value for slot, value in node.args.items() if slot not in _GIVEN):
+            raise NotUnderstood("an ordered aggregate, or one that is given more than a value")
         if isinstance(inner, exp.Star) or (name == "count" and isinstance(inner, exp.Literal) and not distinct):
             return ("agg", name, False, None)
         argument = self.term(inner, scope)

@@ -19,7 +19,7 @@ from agro_data.verify.proofs.joins import (
     joined_in,
     repeats_are_seen,
     unasked,
-    without_own_row,
+    without_own_rows,
 )
 from agro_data.verify.proofs.states import states_as_null
 from agro_data.verify.proofs.terms import (
@@ -136,7 +136,7 @@ class Normaliser:
         return bool(term[0] == "isnull" or (term[0] == "not" and term[1][0] == "isnull"))
 
     def _select(self, select: Select, repeats: bool, ordered: bool) -> Select:
-        asked = self._inner(select, repeats)
+        asked = self._inner(without_own_rows(select, self.known, self.fired), repeats)
         if (fewer := unasked(asked, self.fired)) != asked:
             asked = self._inner(fewer, repeats)
         select = flattened(without_case(asked, self.known, self.fired), self.fired)
@@ -165,10 +165,7 @@ class Normaliser:
 
         def change(term: Term) -> Term | None:
             if term[0] == "in":
-                subject, inner = rebuilt(term[1], change), term[2]
-                if isinstance(inner, Select):
-                    inner = without_own_row(subject, inner, self.known, self.fired)
-                return ("in", subject, self.query(inner, repeats=False, ordered=False))
+                return ("in", rebuilt(term[1], change), self.query(term[2], repeats=False, ordered=False))
             if term[0] == "exists":
                 return ("exists", self._exists(term[1]))
             if term[0] == "scalar":

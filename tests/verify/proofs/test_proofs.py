@@ -277,6 +277,30 @@ def test_texts_that_are_equal_only_by_a_collation_are_not_the_same(collation: st
     assert proved_equivalent(*queries, "sqlite", schema) == rule
 
 
+@pytest.mark.parametrize("same", ["a.name = b.town", "a.name < b.town"])
+@pytest.mark.parametrize(("collation", "rule"), [("", None), ("COLLATE NOCASE", "normal_form")])
+def test_the_left_of_two_columns_says_how_they_compare(same: str, collation: str, rule: str | None) -> None:
+    schema = read_ddl("towns", f"CREATE TABLE a (name TEXT COLLATE NOCASE); CREATE TABLE b (town TEXT {collation})")
+    left, sign, right = same.split()
+    turned = f"{right} {sign.replace('<', '>')} {left}"
+    queries = (f"SELECT COUNT(*) FROM a, b WHERE {condition}" for condition in (same, turned))
+    assert proved_equivalent(*queries, "sqlite", schema) == rule
+
+
+@pytest.mark.parametrize(("table", "rule"), [("customer", "derived"), ("purchase", None)])
+def test_a_cte_reads_what_was_named_before_it(table: str, rule: str | None) -> None:
+    """Not what a query that reads it calls by the same name."""
+    named = "WITH q AS (SELECT id FROM customer), w AS (SELECT id FROM q) "
+    inside = f"{named} SELECT id FROM (WITH q AS (SELECT id FROM purchase) SELECT id FROM w) AS r"
+    assert proved_equivalent(f"SELECT id FROM {table}", inside, "sqlite", SHOP) == rule
+
+
+@pytest.mark.parametrize("other", ["MAX(age, 3)", "MAX(age)"])
+def test_the_two_greatest_are_not_the_greatest(other: str) -> None:
+    queries = (f"SELECT {shown} FROM customer" for shown in ("MAX(age, 2)", other))
+    assert proved_equivalent(*queries, "duckdb", SHOP) is None
+
+
 @pytest.mark.parametrize(
     ("gold", "other", "rule"),
     [
