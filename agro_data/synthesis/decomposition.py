@@ -23,7 +23,9 @@ SHOWN = 80  # characters of a clause in a step's line
 
 
 def steps_of(sql: str, dialect: Dialect, schema: Schema) -> tuple[Step, ...]:
-    """One to `MOST` steps that lead to `sql`; the last is `sql` itself. Raises `SqlRefused` for what is no query."""
+    """One to `MOST` steps that lead to `sql`; the last is `sql` itself. Raises `SqlRefused` for what is no query on the
+    tables and columns of `schema`.
+    """
     return _Decomposition(sql, dialect, schema).steps()
 
 
@@ -32,6 +34,8 @@ class _Decomposition:
         self.sql, self.dialect, self.schema = sql, dialect, schema
         self.tree = parse_select(sql, dialect)
         self.found = resolve(self.tree, dialect, schema)
+        if self.found.problems:  # parts of it may not have been looked at
+            raise SqlRefused(*self.found.problems[0])
         self.names = StepNames(schema)
         self.made: list[Step] = []
         self.named: dict[str, tuple[str, exp.CTE]] = {}  # CTE by lower-case name -> the step's name, and the CTE

@@ -13,6 +13,7 @@ from intent import shop
 from agro_data.intent.rendering.to_sql import render_sql
 from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.steps.decompose import MOST
+from agro_data.sql.parse import SqlRefused
 from agro_data.synthesis.decomposition import steps_of
 
 PROFILE = shop.profile()
@@ -91,3 +92,16 @@ def test_a_step_holds_all_that_it_reads(database: Path) -> None:
     assert steps[1].sql.startswith("WITH a AS")
     assert steps[1].inputs == ("a",)
     assert steps[1].columns == ("customers.city",)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM read_csv((SELECT name FROM customers))",
+        f"SELECT 1 FROM {', '.join(f'customers c{n}' for n in range(80))} WHERE EXISTS (SELECT 1)",
+        "SELECT salary FROM customers",
+    ],
+)
+def test_what_the_gate_refuses_has_no_steps(sql: str) -> None:
+    with pytest.raises(SqlRefused):
+        steps_of(sql, "sqlite", PROFILE.schema)
