@@ -30,8 +30,8 @@ _NUMBERING = word_set(
 )
 _GROUPING = word_set(
     "type class category group level grade season status quarter month weekday day week gender sex floor gate platform "
-    "cylinder cylinders star stars tier division semester term terms cycle version decade priority zone timezone kind flag "
-    "mode stage phase"
+    "cylinder cylinders star stars tier division semester term terms cycle version decade priority zone timezone kind "
+    "flag mode stage phase"
 )
 _NAMING = word_set("name title label")
 _CLASSIFYING = word_set(
