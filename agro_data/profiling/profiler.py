@@ -369,7 +369,7 @@ def _table_profile(
     columns = with_units(columns)
     columns = _called(columns, names, frozenset(key.columns[0] for key in outgoing if len(key.columns) == 1))
     by_phrase = {column.phrase: column.name for column in columns}
-    versions = "" not in names.given and keeps_versions(columns)
+    versions = "" not in names.given and keeps_versions(columns, names.singular)
     return TableProfile(
         name=table.name,
         rows=read.total,

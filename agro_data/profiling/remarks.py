@@ -53,7 +53,7 @@ def _versions(tables: Sequence[TableProfile]) -> Iterator[str]:
                 f"table {table.name!r}: each row is a version, so questions are about current {table.versions.plural} "
                 f"(by {table.versions.column!r}), and about {table.plural} where they say when these hold, or count all"
             )
-        elif not table.named and keeps_versions(table.columns):
+        elif not table.named and keeps_versions(table.columns, table.singular):
             yield (
                 f"table {table.name!r}: each row is a version, of which one is current, so questions are about "
                 f"{table.plural}; to have them ask about the things themselves, hide the table in a semantics.yml, and "

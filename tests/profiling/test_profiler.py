@@ -402,6 +402,26 @@ def test_versions_are_known_only_where_rows_prove_them(tmp_path: Path) -> None:
     assert profile_database(sqlite_database(tmp_path / "two.sqlite", double)).table("dim_customer").versions is None
 
 
+@pytest.mark.parametrize("never", ["NULL", "'9999-12-31'"])
+def test_what_has_no_end_is_current_where_no_column_says_so(tmp_path: Path, never: str) -> None:
+    script = f"""
+    CREATE TABLE dim_tariff (tariff_sk INTEGER PRIMARY KEY, tariff_code TEXT, fee REAL, eff_from TEXT, eff_to TEXT);
+    CREATE TABLE price (price_id INTEGER PRIMARY KEY, product_id TEXT, amount REAL, valid_from TEXT, valid_to TEXT);
+    INSERT INTO dim_tariff VALUES (1, 'T1', 5, '2020-01-01', '2021-05-01'), (2, 'T1', 6, '2021-05-01', {never}),
+        (3, 'T2', 7, '2020-01-01', '2020-09-01'), (4, 'T2', 8, '2020-09-01', {never});
+    INSERT INTO price SELECT * FROM dim_tariff;
+    """
+    profile = profile_database(sqlite_database(tmp_path / "mart.sqlite", script))
+    known = profile.table("dim_tariff").versions
+    assert known is not None
+    assert (known.key, known.column, known.current) == (
+        "tariff_code",
+        "eff_to",
+        never.strip("'") if "9" in never else None,
+    )
+    assert profile.table("price").versions is None
+
+
 def test_a_snapshot_by_dbt_is_current_where_nothing_has_followed(tmp_path: Path) -> None:
     script = """
     CREATE TABLE orders_snapshot (order_id TEXT, status TEXT, dbt_scd_id TEXT, dbt_valid_from TEXT, dbt_valid_to TEXT);

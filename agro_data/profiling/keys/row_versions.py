@@ -12,26 +12,55 @@ from sqlglot import exp
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.schema.table_info import Connection
+from agro_data.profiling.names.words import split_identifier, word_set
 from agro_data.profiling.profile import ColumnProfile, TableProfile, Versions
 
 _HOLDS = re.compile(
     r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:from|to|until|thru|start|end|begin)(?:_?(?:date|dt|ts|at))?"
 )
 _CURRENT = re.compile(r"(?:is_?)?(?:current|latest)(?:_?(?:flag|ind|indicator|row|record|version))?")
-_DBT_END = "dbt_valid_to"  # NULL where a snapshot by dbt says that nothing has followed
+_ENDS = re.compile(r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:to|until|thru|end)(?:_?(?:date|dt|ts|at))?")
+_NEVER = "9999-"  # begins the day at which what nothing has followed ends, where that is not NULL
+_CODES = word_set("code id number no nr key")
 _YES = ("1", "y", "yes", "t", "true", "current")
 _CHANGED = 5  # things of several versions, from which on it is seen what no version changes
 
 
-def keeps_versions(columns: Sequence[ColumnProfile]) -> bool:
-    """Whether a row holds from a day or until one, says whether it is the current one (or is of a snapshot by dbt), and
-    has an identifier that other rows have, too.
+def keeps_versions(columns: Sequence[ColumnProfile], noun: str) -> bool:
+    """Whether rows, each called `noun`, hold from a day or until one, one is the current one, and others have its
+    identifier, too.
+
+    Which is current is said by a column. Else it is that which has no end, if the identifier is called as the row is:
+    the prices of a product are no versions of it.
     """
     names = [column.name.lower() for column in columns]
-    holds = any(map(_HOLDS.fullmatch, names))
-    told = any(map(_CURRENT.fullmatch, names)) or "dbt_valid_from" in names
-    shared = any(column.role == "identifier" and column.distinct and not column.unique for column in columns)
-    return holds and told and shared
+    shared = [c for c in columns if _is_shared(c)]
+    if any(map(_CURRENT.fullmatch, names)) or "dbt_valid_from" in names:
+        return bool(shared) and any(map(_HOLDS.fullmatch, names))
+    begins = any(_HOLDS.fullmatch(name) and not _ENDS.fullmatch(name) for name in names)
+    return begins and any(map(_is_open, columns)) and any(_is_of(c, noun) for c in shared)
+
+
+def _is_of(column: ColumnProfile, noun: str) -> bool:
+    """Whether an identifier is called as the row is, or as nothing: a code."""
+    of = set(split_identifier(column.name)) - _CODES
+    return not of or bool(of & set(noun.lower().split()))
+
+
+def _is_shared(column: ColumnProfile) -> bool:
+    """Whether it tells things apart that may have several rows: a code that groups rows, too."""
+    code = column.role == "category" and split_identifier(column.name)[-1] in _CODES
+    return (column.role == "identifier" or code) and column.has_values and not column.unique
+
+
+def _is_open(column: ColumnProfile) -> bool:
+    """Whether it says when rows end, and some have no end."""
+    return bool(_ENDS.fullmatch(column.name.lower())) and (column.null_share > 0 or _never(column) is not None)
+
+
+def _never(column: ColumnProfile) -> str | None:
+    last = column.maximum
+    return last if isinstance(last, str) and last.startswith(_NEVER) else None
 
 
 def with_versions(
@@ -42,13 +71,10 @@ def with_versions(
     `thing` is what one and many of these are called, `references` are the columns by which rows belong to others. Its
     instances then have at most one current row of each thing, too.
     """
-    if table.named or table.is_view or not keeps_versions(table.columns):
+    if table.named or table.is_view or not keeps_versions(table.columns, thing[0]):
         return table
-    shared = [
-        column
-        for column in table.columns
-        if column.role == "identifier" and not column.unique and not column.hidden and column.name not in references
-    ]
+    shared = [c for c in table.columns if _is_shared(c) and not c.hidden and c.name not in references]
+    shared.sort(key=lambda column: column.role != "identifier")
     try:
         key, (column, current) = next(
             (key.name, current)
@@ -70,12 +96,15 @@ def _tells_when(name: str) -> bool:
 
 
 def _currents(columns: Sequence[ColumnProfile]) -> Iterator[tuple[str, int | str | None]]:
-    """Columns that may say which row is the current one, with the value (None for NULL) that says so."""
-    for column in columns:
-        if _CURRENT.fullmatch(column.name.lower()):
-            said = [value for value, _ in column.common if isinstance(value, int | str)]
-            yield from ((column.name, value) for value in said if str(value).strip().lower() in _YES)
-    yield from ((column.name, None) for column in columns if column.name.lower() == _DBT_END)
+    """Columns that may say which row is the current one, with the value (None for NULL) that says so; what has no end
+    where there is none that is called so.
+    """
+    called = [column for column in columns if _CURRENT.fullmatch(column.name.lower())]
+    for column in called:
+        said = [value for value, _ in column.common if isinstance(value, int | str)]
+        yield from ((column.name, value) for value in said if str(value).strip().lower() in _YES)
+    open_ended = [] if called else [column for column in columns if _is_open(column)]
+    yield from ((column.name, None if column.null_share else _never(column)) for column in open_ended)
 
 
 def _is_one_each(connection: Connection, table: str, key: str, column: str, value: int | str | None) -> bool:
