@@ -162,7 +162,7 @@ def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
         return
     if isinstance(content, dict) and _is_sql_by_id(content):
         for key, sql in content.items():
-            yield content, key, Row(f"{path.name}, id {key}", {"id": key, **_sql_fields(sql or "")})
+            yield content, key, Row(f"{path.name}, id {key}", {"id": key, **sql_fields(sql or "")})
         return
     lists = [content] if isinstance(content, list) else _lists_in(content) or [held]
     if not isinstance(content, dict | list):
@@ -175,7 +175,7 @@ def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
 def _is_sql_by_id(content: dict[str, Any]) -> bool:
     """An object from id to SQL, some of it missing or odd. A row has more that is no SQL: a question, a database."""
     texts = all(value is None or isinstance(value, str) for value in content.values())
-    sql = sum(bool(_SQL.match(value or "")) for value in content.values()) if texts else 0
+    sql = sum(begins_sql(value or "") for value in content.values()) if texts else 0
     return sql > 0 and 10 * sql >= 9 * len(content)
 
 
@@ -197,7 +197,7 @@ def _item(path: Path, number: int, item: Any, unit: str) -> Item:
     if isinstance(item, dict):
         return _row(path, number, item, unit)
     if isinstance(item, str):
-        return _row(path, number, _sql_fields(item), unit)
+        return _row(path, number, sql_fields(item), unit)
     if isinstance(item, list) and all(isinstance(one, str) for one in item):
         return _row(path, number, {"sql": item}, unit)
     return LoadProblem(f"{path.name}, {unit} {number}", f"expected an object, found {type(item).__name__}")
@@ -292,10 +292,15 @@ def _no_row(path: Path, first: int, last: int, error: csv.Error) -> LoadProblem:
 def _sql_lines(path: Path, text: str) -> Iterator[Item]:
     lines = text.removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
-        yield _row(path, number, {"line": line, **_sql_fields(line.rstrip("\r"))}, "line")
+        yield _row(path, number, {"line": line, **sql_fields(line.rstrip("\r"))}, "line")
 
 
-def _sql_fields(text: str) -> dict[str, Any]:
+def begins_sql(line: str) -> bool:
+    """Whether a statement may begin here, or nothing stands here."""
+    return _SQL.match(line) is not None
+
+
+def sql_fields(text: str) -> dict[str, Any]:
     """Statement and db_id of a line; the last tab separates them when one word follows it."""
     if BIRD_MARK in text:
         sql, db_id = text.split(BIRD_MARK, 1)

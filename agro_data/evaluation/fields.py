@@ -21,10 +21,13 @@ QUESTION = (
 )
 SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
 GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")
+_MODEL = ("pred", "predicted", "predict", "prediction", "generated", "model", "final", "output", "candidate", "llm")
 PREDICTED = (
     *("pred", "preds", "prediction", "predictions", "predicted_sql", "pred_sql", "pred_sqls", "predicted_query"),
     *("predicted", "predict_sql", "generated_sql", "model_output", "output", "response", "completion", "completions"),
-    *("candidates", "samples"),
+    *("candidates", "samples", "generated", "generated_text", "pred_sql_query", "predicted_sql_query"),
+    *(f"{who}_{what}" for who in _MODEL for what in ("sql", "query")),
+    *(f"{what}_{who}" for who in _MODEL for what in ("sql", "query")),
 )
 DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid", "database_name")
 EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge", "full_instructions", "instructions")
@@ -35,6 +38,7 @@ ANSWERABLE = "answerable"
 IMPOSSIBLE = "is_impossible"  # EHRSQL, SQuAD
 
 _GAPPED = re.compile(r"\A(\d+)\.0\Z")  # how a table with gaps in a column of whole numbers writes one of them
+_BARS = re.compile(r"\s\|\|\|\s+(?=(?:select|with)\b|\()", re.IGNORECASE)  # between golds; no SQL has three
 _GAPS = re.compile(r"[\s-]+")  # between the words of a name
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
 
@@ -94,9 +98,12 @@ def field_of(fields: Mapping[str, Any], names: Sequence[str], lists: bool = Fals
 
 
 def listed(value: Any) -> Any:
-    """The list of texts that a text is as JSON, which no SQL is; else what was given."""
-    if not isinstance(value, str) or not value.lstrip().startswith("["):
+    """The list of texts that a text is as JSON, or between three bars, as no SQL is; else what was given."""
+    if not isinstance(value, str):
         return value
+    if not value.lstrip().startswith("["):
+        golds = _BARS.split(value)
+        return golds if len(golds) > 1 else value
     try:
         held = json.loads(value)
     except (ValueError, RecursionError):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agro_data.databases.discovery.catalog import EXPORT
-from agro_data.databases.discovery.identity import meant_among
 from agro_data.evaluation.fields import (
     DATABASE,
     EVIDENCE,
@@ -34,11 +33,11 @@ from agro_data.evaluation.fields import (
     spellings,
     text_of,
 )
+from agro_data.evaluation.lines import as_many
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
 from agro_data.folders import files_gone
 from agro_data.rows import (
-    BIRD_MARK,
     LINES,
     SUFFIXES,
     Item,
@@ -339,10 +338,7 @@ def _prediction(row: Row, db_id: str) -> Prediction:
 
 def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictions:
     problems = [*gold.problems, *(item for item in items if isinstance(item, LoadProblem))]
-    rows = _whole_lines(items, {pair.db_id for pair in gold.pairs})
-    if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
-        rows = [item for item in rows if not _is_blank(item)]
-    told: list[str] = []
+    rows, told = as_many(items, {pair.db_id for pair in gold.pairs}, len(gold.pairs))
     matches = matched_rows(path, rows, gold, problems, told)
     names = _names_of_predictions(rows)
     problems += no_texts(matches.values(), names)
@@ -382,25 +378,6 @@ def _left_out(count: int) -> tuple[str, ...]:
     return (f"left out, since no SQL can be right there: {said} ({why})",) if count else ()
 
 
-def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:
-    """If not all lines of SQL name a database, a text behind a tab that is no database belongs to the statement."""
-    if all(isinstance(item, Row) and "db_id" in item.fields for item in items if not _is_blank(item)):
-        return list(items)
-    meant = meant_among(databases)
-    there = set(map(meant, databases))
-    return [
-        _whole_line(item) if isinstance(item, Row) and meant(item.fields.get("db_id", "")) not in there else item
-        for item in items
-    ]
-
-
-def _whole_line(row: Row) -> Row:
-    line = row.fields.get("line")
-    if line is None or BIRD_MARK in line:
-        return row
-    return replace(row, fields={"line": line, "sql": line.strip()})
-
-
 def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:
     """A note on rows that occur twice, one for all; a row without id and question may be another's paraphrase."""
     first: dict[tuple[str, str], Prediction] = {}
@@ -435,7 +412,3 @@ def _read_as_predicted(rows: Iterable[Row], names: Sequence[str]) -> tuple[str, 
 def _names_of_predictions(items: Sequence[Item]) -> Sequence[str]:
     """SQL is what was predicted only in a file without predictions: elsewhere it is the gold, and would score 1."""
     return PREDICTED if any(has_any(item.fields, PREDICTED) for item in items if isinstance(item, Row)) else SQL
-
-
-def _is_blank(item: Item) -> bool:
-    return isinstance(item, Row) and not item.fields.get("line", "-").strip()

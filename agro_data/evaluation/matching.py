@@ -9,6 +9,7 @@ from typing import Any
 
 from agro_data.databases.discovery.identity import meant_among
 from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spellings, text_of
+from agro_data.evaluation.lines import goes_on
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.rows import Item, LoadProblem, Row, UnreadableInput
 
@@ -33,8 +34,8 @@ def matched_rows(
     else:
         raise UnreadableInput(
             f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by"
-            f"{_odd_id(rows, pairs)}; give as many, or rows with {spellings(IDENTITY)} that all stand once in the "
-            f"gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
+            f"{_odd_id(rows, pairs)}{_odd_line(items)}; give as many, or rows with {spellings(IDENTITY)} that all "
+            f"stand once in the gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
         )
     _check_databases(matches, pairs)
     problems += _other_questions(matches, pairs)
@@ -132,6 +133,11 @@ def _odd_id(rows: Sequence[Row], pairs: Sequence[Pair]) -> str:
         return ""
     row, count = next((row, count) for row, count in zip(rows, often, strict=True) if count != 1)
     return f" ({row.place} has the id {_identity(row)}, which {count or 'no'} questions of the gold have)"
+
+
+def _odd_line(items: Sequence[Item]) -> str:
+    place = goes_on(items)
+    return f" ({place} begins no statement: one of several lines counts as several predictions)" if place else ""
 
 
 def plain(question: str) -> str:

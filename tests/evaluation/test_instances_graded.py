@@ -172,6 +172,19 @@ def test_a_database_of_whose_golds_none_can_be_certified_is_a_problem(place: Pat
     assert len(found.notes) == 1
 
 
+def test_a_gold_on_which_a_fault_of_ours_left_no_instance_is_a_problem(place: Path) -> None:
+    (chess,) = find_databases(place / "db" / "chess").databases
+    built({chess: [OLD, "SELECT random()"]}, place / "cache", workers=1)
+    (record,) = (place / "cache" / "evaluation-instances").glob("*/pool.json")
+    golds = json.loads(record.read_text())["golds"]
+    told = {"reason": "unexamined", "detail": "it could not be examined: a fault", "files": []}
+    golds = [one if one["sql"] == OLD else {**one, **told} for one in golds]
+    record.write_text(json.dumps({"golds": golds}))
+    found = built({chess: [OLD, "SELECT random()"]}, place / "cache", workers=1)
+    (problem,) = found.problems
+    assert problem.endswith("graded on the database itself: it could not be examined: a fault: SELECT random()")
+
+
 def test_instances_at_hand_are_not_made_elsewhere(place: Path) -> None:
     (chess,) = find_databases(place / "db" / "chess").databases
     first = built({chess: [OLD]}, place / "cache", workers=1)

@@ -325,6 +325,12 @@ def test_a_corpus_version(tmp_path: Path) -> None:
     assert (pair.identity, pair.split, pair.evidence, pair.alternatives) == ("ab", "test", "", ("SELECT 2",))
 
 
+def test_three_bars_separate_golds(tmp_path: Path) -> None:
+    row = {"db_id": "d", "query": "SELECT a || '|||' ||| SELECT b ||| (SELECT c)"}
+    (pair,) = load_pairs(write(tmp_path / "a.csv", [row])).pairs
+    assert (pair.sql, pair.alternatives) == ("SELECT a || '|||'", ("SELECT b", "(SELECT c)"))
+
+
 def test_alternatives_are_found_in_any_letter_case(tmp_path: Path) -> None:
     row = {"DB_ID": "d", "Question": "q", "SQL": "SELECT 1", "Alternatives": ["SELECT 2"]}
     (pair,) = load_pairs(write(tmp_path / "pairs.json", [row])).pairs

@@ -56,6 +56,39 @@ def test_official_prediction_files(tmp_path: Path, blank: bool) -> None:
     assert [p.gold for p in loaded.predictions] == ["SELECT 1", "SELECT 2", "SELECT 3"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1,\n  (SELECT 2)\nFROM a;\nSELECT 3;\nSELECT 4\nUNION\nSELECT 5;\n",
+        "SELECT 1\nFROM a\n\nSELECT 3\n\n\nSELECT 4\n  WHERE b\n",
+    ],
+)
+def test_statements_of_several_lines_are_put_together(tmp_path: Path, text: str) -> None:
+    gold = tmp_path / "gold.txt"
+    gold.write_text("SELECT 1\td\nSELECT 2\td\nSELECT 3\te\n", encoding="utf-8")
+    file = tmp_path / "pred.sql"
+    file.write_text(text, encoding="utf-8")
+    loaded = load_predictions(file, gold)
+    assert [" ".join(p.predictions[0].split())[:8] for p in loaded.predictions] == ["SELECT 1", "SELECT 3", "SELECT 4"]
+    assert "official scripts read one a line" in loaded.notes[0]
+    file.write_text(text + "SELECT 6\n", encoding="utf-8")
+    with pytest.raises(UnreadableInput, match=r"pred.sql, line \d begins no statement"):
+        load_predictions(file, gold)
+
+
+def test_one_list_may_hold_all_predictions(tmp_path: Path) -> None:
+    gold, file = write(tmp_path / "dev.json", ROWS[:2]), tmp_path / "p.json"
+    file.write_text(json.dumps({"model": "m", "predictions": ["SELECT a", "SELECT b"]}), encoding="utf-8")
+    assert [p.predictions for p in load_predictions(file, gold).predictions] == [("SELECT a",), ("SELECT b",)]
+
+
+@pytest.mark.parametrize("name", ["generated_query", "final_sql", "SQL_pred", "llm sql"])
+def test_whoever_wrote_it_predicted_it(tmp_path: Path, name: str) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    loaded = load_predictions(write(tmp_path / "p.csv", [{**row, name: "SELECT 8"} for row in ROWS]), gold)
+    assert {p.predictions for p in loaded.predictions} == {("SELECT 8",)}
+
+
 def test_bird_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", ROWS[:2])
     mark = "\t----- bird -----\t"
