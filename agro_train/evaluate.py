@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,10 +26,10 @@ from agro_data.terminal.showing import few_of_each, show_table, tell
 from agro_data.terminal.streams import notes
 from agro_data.terminal.verb import Resumed
 from agro_train.agents.choosing import slug, told_apart
-from agro_train.comparison.asking import Asked, How, scored_on
-from agro_train.comparison.figures import Compared, compare, table
+from agro_train.comparison.asking import Asked, How, side_by_side
+from agro_train.comparison.figures import Compared, table
 from agro_train.comparison.page import render_page
-from agro_train.comparison.scoring import BUILT, Scored, answerable, suite_of
+from agro_train.comparison.scoring import BUILT, suite_of
 from agro_train.decoding import LIMITS, Decoding, decoding_named
 from agro_train.predict import check_folder
 from agro_train.programs.settings import (
@@ -138,27 +139,22 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     """
     cache, out = Path(config.cache), Path(config.out)
     sets = _sets(config, cache)
-    suites = {one.name: suite_of(one, config.instances) for one in sets}
+    asked = [Asked(one, suite_of(one, config.instances), partial(_place, out, one, "answers.jsonl")) for one in sets]
     check_folder(out)
-    scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    for own, who in told_apart(config.models, config.how.models, cache, () if config.allow_seen else sets).items():
-        folders = [out / slug(one.name) / slug(own) for one in sets]
-        asked = [
-            Asked(one, suites[one.name], folder / "answers.jsonl") for one, folder in zip(sets, folders, strict=True)
-        ]
-        worth = scored_on(own, who, asked, config.how, progress)
-        for questions, folder, one in zip(sets, folders, worth, strict=True):
-            for metric, found in one.by_metric.items():
-                write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
-            scored[questions.name].append(one)
-    compared = tuple(
-        Compared(asked, tuple(scored[asked.name]), compare(asked, scored[asked.name], config.seed))
-        for asked in map(answerable, sets)
-    )
+    models = told_apart(config.models, config.how.models, cache, () if config.allow_seen else sets)
+    compared = side_by_side(models, asked, config.how, progress)
+    for questions, scored in ((one.questions, scored) for one in compared for scored in one.models):
+        for metric, found in scored.by_metric.items():
+            write_text(_place(out, questions, f"{metric}.jsonl", scored.model), lines(found.verdicts))
     summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
     write_json(out / "summary.json", summary)
     write_text(out / "index.html", render_page(compared, f"Models side by side{HELD if config.names else ''}"))
     return compared
+
+
+def _place(out: Path, questions: Questions, file: str, model: str) -> Path:
+    """Where a file lies of what a model did on a set of questions."""
+    return out / slug(questions.name) / slug(model) / file
 
 
 def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:

@@ -1,15 +1,16 @@
-"""A model asked: opened, its answers taken and scored, and let go, so that the next one has the memory to itself."""
+"""Models side by side: each is opened, asked, scored and let go, so that the next one has the memory to itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from agro_data.progress import Reporter
 from agro_train.agents.opening import PROMPT_FORMAT, Found, open_agent
-from agro_train.comparison.scoring import Scored, Suite, scored_by
+from agro_train.comparison.figures import Compared, compare
+from agro_train.comparison.scoring import Scored, Suite, answerable, scored_by
 from agro_train.decoding import GREEDY, LIMITS, Decoding
 from agro_train.predict import predict
 from agro_train.programs.usual import BATCH, Engine
@@ -19,11 +20,12 @@ from agro_train.rollouts import Limits
 
 @dataclass(frozen=True)
 class Asked:
-    """Questions, what answers to them are judged on, and the file that answers are kept in (see `predict`)."""
+    """Questions, what answers to them are judged on, and the file that those of a model are kept in (see `predict`), by
+    what the model is called."""
 
     questions: Questions
     suite: Suite
-    out: Path
+    out: Callable[[str], Path]
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,23 @@ class How:
     workers: int = 1
 
 
-def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter) -> list[Scored]:
-    """The scores of a model, here called `name`, on each set of questions.
+def side_by_side(
+    models: Mapping[str, Found], asked: Sequence[Asked], how: How, progress: Reporter
+) -> tuple[Compared, ...]:
+    """Models, by what each is called (`told_apart`), on each set of questions.
 
-    Nothing holds the model when this returns: several are asked one after the other in the memory of one. Raises like
-    `open_agent` and `predict`.
+    One is asked after the other in the memory of one. Raises like `open_agent` and `predict`.
     """
+    by_model = [_scored_on(name, who, asked, how, progress) for name, who in models.items()]
+    compared = []
+    for one, scored in zip(asked, zip(*by_model, strict=True), strict=True):
+        questions = answerable(one.questions)
+        compared.append(Compared(questions, scored, compare(questions, scored, how.seed)))
+    return tuple(compared)
+
+
+def _scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter) -> list[Scored]:
+    """The scores of a model, here called `name`, on each set of questions. Nothing holds it when this returns."""
     opened = open_agent(
         who,
         how.models,
@@ -65,7 +78,7 @@ def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress:
             predict(
                 one.questions,
                 agent,
-                one.out,
+                one.out(name),
                 decoding=how.decoding,
                 seed=how.seed,
                 workers=how.workers,

@@ -175,9 +175,9 @@ def predict_command(**given: Any) -> None:
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415 (so that --help is quick)
-    from agro_train.comparison.asking import Asked, scored_on  # noqa: PLC0415
-    from agro_train.comparison.figures import compare, table  # noqa: PLC0415
-    from agro_train.comparison.scoring import answerable, suite_of  # noqa: PLC0415
+    from agro_train.comparison.asking import Asked, side_by_side  # noqa: PLC0415
+    from agro_train.comparison.figures import table  # noqa: PLC0415
+    from agro_train.comparison.scoring import suite_of  # noqa: PLC0415
     from agro_train.predict import check_out, check_own, kept_beside  # noqa: PLC0415
 
     wanted = _Wanted(**given)
@@ -185,7 +185,6 @@ def predict_command(**given: Any) -> None:
     suite = suite_of(asked, wanted.instances)
     check_out(out)
     how = wanted.how()
-    scored: list[Scored] = []
     with Bars(notes) as progress:
         called = told_apart(wanted.models, how.models, how.cache, [] if wanted.allow_seen else [asked])
         several = len(called) > 1
@@ -195,14 +194,13 @@ def predict_command(**given: Any) -> None:
             check_out(file)
             check_own(file)
             check_written({"--out": file}, read, [asked.databases])
-        for own, who in called.items():
-            scored += scored_on(own, who, [Asked(asked, suite, files[own])], how, progress)
-    figures = compare(answerable(asked), scored, wanted.seed)
+        [compared] = side_by_side(called, [Asked(asked, suite, files.__getitem__)], how, progress)
+    figures = compared.figures
     print_json(figures) if wanted.as_json else show_table(table(figures))
     tell(figures["notes"], "dim")
     tell(few_of_each(figures["problems"]), "yellow")
     tell([line for file in files.values() for line in (f"{file}: written", *kept_beside(file))], "dim")
-    _end(scored, bool(figures["problems"]))
+    _end(compared.models, bool(figures["problems"]))
 
 
 def _end(scored: Sequence[Scored], problems: bool) -> None:
