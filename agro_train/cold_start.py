@@ -28,7 +28,6 @@ from agro_train.language_model.loading import (
     check_trainable,
     load_tokenizer,
     read_config,
-    shares_prompts,
 )
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
@@ -76,10 +75,10 @@ class ColdStartConfig(TrajectoriesConfig):
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 5e-4  # the highest; it falls as a cosine. Larger models want less
     batch: int = 8  # trajectories of a step, on each GPU; a few hundred teach more in steps of four
-    micro_batch: int = 4  # trajectories that go through the model together; more take more memory
+    micro_batch: int = 4  # trajectories that go through the model together at most; as many as part a batch evenly
     max_length: int = 1_024  # tokens; a longer trajectory is left out, as is one that the model cannot read
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
-    share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row; the beginning is read once
+    share_prompts: bool = True  # those whose prompts begin alike lie in one row, which is read once, if a model can
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
     compile: bool = False  # norms and feed-forward layers become kernels at the first step: for long runs on a GPU
     lora: int = 0  # rank of adapters; 0: none
@@ -135,11 +134,6 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     _refuse_many_teachers(config)
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
     check_trainable(base)
-    if config.share_prompts and not shares_prompts(base):
-        raise SettingsError(
-            f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "
-            "prompts; set share_prompts to false"
-        )
     sources = sources_of(config, corpus)
     draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, sources, start))
     if isinstance(draft, ModelRun):
@@ -155,7 +149,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
 def _refuse_many_teachers(config: ColdStartConfig) -> None:
     """Raise `SettingsError` where each of several processes would load a teacher and learn from attempts of its own."""
-    if processes() > 1 and config.teacher != "decomposition" and not config.learn_from:
+    if processes() > 1 and config.taught_by and not config.learn_from:
         raise SettingsError(
             f"teacher={config.teacher!r}: each of the {processes()} processes would load the model that teaches, and "
             "learn from its own attempts; run `python -m agro_train.teach` with these settings first, in one process, "

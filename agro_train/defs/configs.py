@@ -46,7 +46,7 @@ class ColdStartModelConfig(dg.Config):
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
     learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
     batch: int = Field(4, description="Trajectories of a step; if there are few, small steps teach more.")
-    micro_batch: int = Field(4, description="Of these, how many go through the model together.")
+    micro_batch: int = Field(4, description="Of these, how many go through the model together at most.")
     freeze: float = Field(0.5, description=FREEZE)
     lora: int = Field(0, description="Rank of adapters; 0: none.")
     precision: Precision = Field("auto", description=PRECISION)
@@ -64,7 +64,7 @@ class GrpoModelConfig(dg.Config):
     prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
     group: int = Field(4, description="Attempts at each question of a step.")
     rollout_tokens: int = Field(320, description="Tokens after its prompt that an attempt may have, observations too.")
-    micro_batch: int = Field(8, description="Attempts that go through the model together.")
+    micro_batch: int = Field(8, description="Attempts that go through the model together at most.")
     learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
     reward: PresetName = Field(
         "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."

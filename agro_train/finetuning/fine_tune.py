@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,10 +14,8 @@ from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.freezing import freeze
 from agro_train.language_model.fused_layers import unfuse
-from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module
-from agro_train.language_model.reach import sees
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module, shares_prompts
 from agro_train.language_model.tokens import Example
-from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, forget_metrics, read_metrics, step_of
 
 Check = Callable[[LanguageModel], Mapping[str, float]]
@@ -35,6 +34,8 @@ def fine_tune(
     With several processes (`accelerate launch`) the first one saves, and the others give nothing; `batch` is for each
     process.
 
+    Where the model cannot read rows that share prompts, each example has one of its own.
+
     A draft that holds checkpoints is continued from its last one, and its losses are the same as in a run without a
     break.
     """
@@ -47,13 +48,9 @@ def fine_tune(
     tokenizer = load_tokenizer(base)
     kind = torch.bfloat16 if tuning.precision == "bfloat16" else torch.float32
     torch.manual_seed(tuning.seed)
-    module = read_module(base, tokenizer, kind, attention="sdpa" if tuning.share_prompts else None)
-    longest = max(len(example.ids) for example in examples)
-    if tuning.share_prompts and longest > sees(module.config):
-        raise SettingsError(
-            f"{base}: its layers look back on {sees(module.config)} tokens, and a trajectory has {longest}: rows that "
-            "share prompts would show it more; set share_prompts to false, or lower max_length"
-        )
+    share = tuning.share_prompts and shares_prompts(base, max(len(example.ids) for example in examples))
+    tuning = replace(tuning, share_prompts=share)
+    module = read_module(base, tokenizer, kind, attention="sdpa" if share else None)
 
     def look(module: Any) -> Mapping[str, float]:
         return check(LanguageModel(base.name, draft.model, module, tokenizer)) if check else {}
@@ -85,6 +82,7 @@ def fine_tune(
     log.write(line)
     return {
         "steps": outcome.global_step,
+        "shared_prompts": share,
         "tokens": {"all": sum(len(e.ids) for e in examples), "learnt": learnt, "examples": len(examples)},
         "seconds": round(before + time.monotonic() - started, 1),
         "resumed_from": resumed and resumed.name,

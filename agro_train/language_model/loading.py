@@ -16,7 +16,7 @@ from agro_data.hashing import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
 from agro_train.language_model.packaged import unpacked
-from agro_train.language_model.reach import by_distance
+from agro_train.language_model.reach import by_distance, sees
 from agro_train.language_model.tokens import encode_prompt, unsaid
 
 if TYPE_CHECKING:
@@ -187,16 +187,16 @@ def reads_spans(kind: Any) -> bool:
     return bool(kind._supports_sdpa and kind._supports_attention_backend)
 
 
-def shares_prompts(path: Path) -> bool:
-    """Whether the model of a folder can read rows whose trajectories share a prompt: it attends by whatever function it
-    is given (`folded_attention`) and takes positions."""
+def shares_prompts(path: Path, longest: int) -> bool:
+    """Whether the model of a folder can read rows whose trajectories, of at most `longest` tokens, share a prompt: it
+    attends by whatever function it is given (`folded_attention`), takes positions, and its layers see so far back."""
     from transformers import AutoConfig  # noqa: PLC0415
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  # noqa: PLC0415
 
     with _loadable(path, "as a causal language model"):
         config = AutoConfig.from_pretrained(path)
         kind = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
-    return reads_spans(kind) and not by_distance(config)
+    return reads_spans(kind) and not by_distance(config) and longest <= sees(config)
 
 
 def load_tokenizer(path: Path) -> Any:

@@ -122,6 +122,12 @@ def find_cache(settings: DataclassInstance) -> None:
         object.__setattr__(settings, "cache", str(cache_folder(RunConfig())))
 
 
+def fit_parts(settings: DataclassInstance, name: str, whole: int) -> None:
+    """Lower the setting `name`, the size of parts at most, to the largest that parts `whole` evenly."""
+    size: int = getattr(settings, name)
+    object.__setattr__(settings, name, max(part for part in range(1, size + 1) if whole % part == 0))
+
+
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:
     """As JSON values; `settings_from` gives the settings back."""
     found: dict[str, Any] = json.loads(json.dumps(asdict(settings)))

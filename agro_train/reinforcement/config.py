@@ -10,7 +10,15 @@ from agro_data.profiling.serialising.serialise import Style
 from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.language_model.precision import Precision
-from agro_train.programs.settings import SettingsError, check_counts, check_finite, check_seed, check_shares, find_cache
+from agro_train.programs.settings import (
+    SettingsError,
+    check_counts,
+    check_finite,
+    check_seed,
+    check_shares,
+    find_cache,
+    fit_parts,
+)
 from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
@@ -29,7 +37,8 @@ class GrpoConfig:
     """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
 
     `model` is a run below `models` (the cold start), its path, a folder, or a Hub id. A step plays `group` rollouts of
-    each of `prompts_per_step` prompts (on each GPU), and learns from them `micro_batch` at a time.
+    each of `prompts_per_step` prompts (on each GPU), and learns from them `micro_batch` at a time, or fewer where that
+    many do not part them evenly.
     """
 
     corpus: str = ""  # a version's folder
@@ -67,7 +76,7 @@ class GrpoConfig:
     comparison: Mode = "strict"  # how rewards compare results; weaker ways are there to show what they pay for (E7)
     # learning
     steps: int = 100  # of the optimiser
-    micro_batch: int = 8  # attempts that go through the model together
+    micro_batch: int = 8  # attempts that go through the model together at most; as many as part a step evenly
     share_prompts: bool = True  # attempts at one question lie in one row; its prompt is read once
     iterations: int = 1  # optimiser steps on the same attempts
     learning_rate: float = 5e-6  # after the warm-up
@@ -132,11 +141,7 @@ class GrpoConfig:
             raise SettingsError(f"vllm_memory={self.vllm_memory}: expected a share above 0, and at most 1")
         if not 0 <= self.solve_rate_low <= self.solve_rate_high <= 1:
             raise SettingsError("solve_rate_low and solve_rate_high: expected 0 <= low <= high <= 1")
-        if (self.prompts_per_step * self.group) % self.micro_batch:
-            raise SettingsError(
-                f"micro_batch={self.micro_batch} does not divide the {self.prompts_per_step * self.group} rollouts of "
-                f"a step (prompts_per_step x group)"
-            )
+        fit_parts(self, "micro_batch", self.prompts_per_step * self.group)
         if self.save_steps % self.iterations or self.steps % self.iterations:
             raise SettingsError(
                 f"save_steps={self.save_steps} and steps={self.steps}: expected multiples of "

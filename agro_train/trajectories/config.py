@@ -81,8 +81,13 @@ class TrajectoriesConfig:
         check_seed(self)
         if self.respell_beside and not self.respell:
             raise SettingsError("respell_beside is set and respell is 0: no question has other names; set respell, too")
-        if self.teacher != "decomposition":
+        if self.taught_by:
             _ = self.attempts
+
+    @property
+    def taught_by(self) -> str:
+        """The name of the model whose right attempts are learnt from; "" where the examples' own steps are all."""
+        return "" if self.teacher == "decomposition" else self.teacher_model or self.model
 
     @property
     def of_each_question(self) -> float:

@@ -92,20 +92,18 @@ def teach(
 def open_teacher(config: TrajectoriesConfig) -> Teacher | None:
     """The model whose right answers are learnt from; None where the examples' own steps are all. Raises like
     `open_agent`."""
-    if config.teacher == "decomposition":
+    if not config.taught_by:
         return None
-    name, models, cache = config.teacher_model or config.model, Path(config.models), Path(config.cache)
+    models, cache = Path(config.models), Path(config.cache)
     prompt_format = PromptFormat(config.style, config.budget)
-    agent = open_agent(name, models, cache, prompt_format=prompt_format, dtype=config.teacher_dtype)
+    agent = open_agent(config.taught_by, models, cache, prompt_format=prompt_format, dtype=config.teacher_dtype)
     return Teacher.of(agent, config.attempts, config.turns)
 
 
 def teacher_hash(config: TrajectoriesConfig) -> str:
     """Which weights teach, and how they read, or which server; "" where no model does."""
-    name = config.teacher_model or config.model
-    if config.teacher == "decomposition":
-        return ""
-    return name if is_address(name) else start_hash(start_of(name, Path(config.models), Path(config.cache)))
+    name = config.taught_by
+    return name if not name or is_address(name) else start_hash(start_of(name, Path(config.models), Path(config.cache)))
 
 
 def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:

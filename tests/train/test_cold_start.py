@@ -289,9 +289,11 @@ def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(t
     assert "eos_token_id" in said
 
 
+def test_a_micro_batch_parts_its_batch() -> None:
+    assert [replace(TUNING, batch=batch, micro_batch=4).micro_batch for batch in (2, 4, 5, 6, 8)] == [2, 4, 1, 3, 4]
+
+
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(ValueError, match="not a multiple"):
-        replace(TUNING, batch=3, micro_batch=2)
     with pytest.raises(ValueError, match="precision"):
         replace(TUNING, precision="half")
     for wrong in ({"micro_batch": 0}, {"save_every": 0}, {"epochs": 0.0}):
@@ -299,8 +301,6 @@ def test_settings_that_cannot_be() -> None:
             ColdStartConfig(**wrong)
     with pytest.raises(SettingsError, match="max_length or lower budget"):
         drop_long(pl.DataFrame(schema=TRAJECTORY), [], 10)
-    with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
-        ColdStartConfig(batch=6)  # before a trajectory is made
     for wrong in ({"examples": 0}, {"workers": 0}):
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected at least 1"):
             ColdStartConfig(**wrong)

@@ -23,7 +23,6 @@ from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import load, refuse_recurrent, shares_prompts
 from agro_train.language_model.reach import by_distance, reads, sees
 from agro_train.language_model.tokens import Example
-from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft
 
 
@@ -115,27 +114,36 @@ FALCON = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "
 GPTJ = {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "n_positions": 4_096}
 
 
+MISTRAL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+MISTRAL |= {"num_key_value_heads": 2, "head_dim": 8, "sliding_window": 128}
+
+
 @pytest.mark.parametrize(
-    ("kind", "facts", "shares"),
+    ("kind", "facts", "longest", "shares"),
     [
-        ("gptj", GPTJ, False),
-        ("bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4}, False),
-        ("falcon", FALCON | {"alibi": True}, False),
-        ("falcon", FALCON | {"alibi": False}, False),
+        ("gptj", GPTJ, 1, False),
+        ("bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4}, 1, False),
+        ("falcon", FALCON | {"alibi": True}, 1, False),
+        ("falcon", FALCON | {"alibi": False}, 1, False),
+        ("mistral", MISTRAL, 128, True),
+        ("mistral", MISTRAL, 129, False),
     ],
 )
-def test_which_models_can_share_prompts(tmp_path: Path, kind: str, facts: dict[str, Any], shares: bool) -> None:
-    assert shares_prompts(make_tiny_other(tmp_path / kind, kind, **facts)) == shares
+def test_which_models_can_share_prompts(
+    tmp_path: Path, kind: str, facts: dict[str, Any], longest: int, shares: bool
+) -> None:
+    assert shares_prompts(make_tiny_other(tmp_path / kind, kind, **facts), longest) == shares
 
 
-def test_a_model_that_cannot_share_prompts_is_told_of_before_anything_is_made(tmp_path: Path) -> None:
-    config = cold_start_config(
-        make_split_corpus(tmp_path / "corpus"), make_tiny_other(tmp_path / "gptj", "gptj", **GPTJ)
-    )
-    with pytest.raises(SettingsError, match="set share_prompts to false"):
-        train(config)
-    assert not list(Path(config.trajectories).glob("*-trajectories"))
-    assert train(replace(config, share_prompts=False)).manifest["steps"]
+@pytest.mark.parametrize(("kind", "facts"), [("gptj", GPTJ), ("mistral", MISTRAL)])
+def test_trajectories_have_rows_of_their_own_where_a_model_cannot_read_shared_ones(
+    tmp_path: Path, kind: str, facts: dict[str, Any]
+) -> None:
+    config = cold_start_config(make_split_corpus(tmp_path / "corpus"), make_tiny_other(tmp_path / kind, kind, **facts))
+    found = train(config).manifest
+    apart = train(replace(config, share_prompts=False)).manifest
+    assert not found["shared_prompts"]
+    assert found["model_sha256"] == apart["model_sha256"]
 
 
 def test_attempts_are_read_apart_where_attention_goes_by_distance(tmp_path: Path) -> None:
