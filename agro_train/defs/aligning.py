@@ -11,7 +11,6 @@ from pydantic import Field
 
 from agro_data.defs.jobs import job_in_process
 from agro_data.defs.place import Place
-from agro_data.defs.pools import holding, pool_of
 from agro_data.llm.accounting import Spending
 from agro_data.publish.read import open_version
 from agro_train.aligning import AlignConfig
@@ -58,8 +57,8 @@ def aligned_corpus(
     file = written(usable(AlignConfig, settings), place)
     asked = [name for name in (*config.solvers, config.judge) if name]
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; asked: {', '.join(asked)}")
-    with holding(context, {pool_of(name) for name in asked}):
-        told = json.loads(run_child(context, pipes, program("agro_train.aligning", "--config", str(file))))
+    command = program("agro_train.aligning", "--config", str(file))
+    told = json.loads(run_child(context, pipes, command, models=asked))
     made = open_version(Path(told["version"]))
     spent = {stage: Spending.from_dict(took) for stage, took in told["spent"].items()}
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_alignment(made, spent, place.prices))

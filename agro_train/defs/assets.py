@@ -3,14 +3,15 @@ made. What flows between them is a path. (No postponed annotations here: Dagster
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import dagster as dg
 
 from agro_data.defs.assets import FRESH, NO_SETTINGS
 from agro_data.defs.place import Place
-from agro_data.defs.pools import GPU
+from agro_data.defs.pools import holding, pool_of
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.terminal.running import FAILED_SOME
 from agro_train.cold_start import ColdStartConfig
@@ -29,11 +30,11 @@ from agro_train.defs.settings import (
     written,
 )
 from agro_train.defs.training import Training
-from agro_train.programs.settings import settings_to
+from agro_train.programs.settings import Settings, settings_to
 from agro_train.promotion import consider, promoted
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.prompt_format import trained_prompt_format
-from agro_train.runs.store import ModelRun
+from agro_train.runs.store import PROMOTED, ModelRun
 
 GROUP = "training"
 OWNER = "team:agro"
@@ -44,17 +45,21 @@ AFTER_CHECKS = (
     dg.AutomationCondition.eager()
     & dg.AutomationCondition.all_deps_match(CHECKED | dg.AutomationCondition.will_be_requested())
 ).with_label("a parent is new, and its checks passed")
+
+
+class Common(TypedDict):
+    """What the assets have in common."""
+
+    group_name: str
+    owners: list[str]
+    automation_condition: dg.AutomationCondition[Any]
+
+
+COMMON = Common(group_name=GROUP, owners=[OWNER], automation_condition=AFTER_CHECKS)
 Result = dg.MaterializeResult[str]
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=[OWNER],
-    kinds={"parquet", "sqlite"},
-    deps=[dg.AssetKey("corpus")],
-    pool=GPU,
-    automation_condition=AFTER_CHECKS,
-)
+@dg.asset(kinds={"parquet", "sqlite"}, deps=[dg.AssetKey("corpus")], **COMMON)
 def cold_start_trajectories(
     context: dg.AssetExecutionContext,
     config: TrajectoriesConfig,
@@ -63,22 +68,18 @@ def cold_start_trajectories(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
-    refuse_unusable(context.run.run_config, training.models_root)
-    training.check()
+    refuse_unusable(context.run.run_config, training)
     corpus = training.corpus_in(context, place)
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
-    making = usable(ColdStartConfig, settings)
-    refuse_other_format(context.run.run_config, settings_to(making))
+    making = _settled(context, ColdStartConfig, settings)
     command = program("agro_train.teach", "--config", str(written(making, place)))
-    made = open_version(_made(run_child(context, pipes, command)))
+    made = open_version(_made(run_child(context, pipes, command, models=filter(None, [making.taught_by]))))
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
 
 
-@dg.asset(
-    group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU, automation_condition=AFTER_CHECKS
-)
+@dg.asset(kinds={"pytorch", "huggingface"}, **COMMON)
 def cold_start_model(
     context: dg.AssetExecutionContext,
     config: ColdStartModelConfig,
@@ -88,8 +89,7 @@ def cold_start_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
-    refuse_unusable(context.run.run_config, training.models_root)
-    training.check()
+    refuse_unusable(context.run.run_config, training)
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     own = settings_of(config, idle=MAKING)
@@ -100,14 +100,11 @@ def cold_start_model(
             f"the trajectories are made for {settings['model']}, which is trained; for {training.model} materialize "
             "cold_start_trajectories, too"
         )
-    learning = usable(ColdStartConfig, settings)
-    refuse_other_format(context.run.run_config, settings_to(learning))
+    learning = _settled(context, ColdStartConfig, settings)
     return _train(context, pipes, "agro_train.cold_start", learning, place, training)
 
 
-@dg.asset(
-    group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU, automation_condition=AFTER_CHECKS
-)
+@dg.asset(kinds={"pytorch", "huggingface"}, **COMMON)
 def grpo_model(
     context: dg.AssetExecutionContext,
     config: GrpoModelConfig,
@@ -117,26 +114,16 @@ def grpo_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
-    refuse_unusable(context.run.run_config, training.models_root)
-    training.check()
+    refuse_unusable(context.run.run_config, training)
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_prompt_format(start)
-    prompt_format = {"style": style, "budget": budget, "turns": start.settings["turns"]}
-    refuse_other_format(context.run.run_config, prompt_format)
-    settings = settings_of(config) | _places(corpus, place, training) | {"model": str(start.path), **prompt_format}
-    return _train(context, pipes, "agro_train.grpo", usable(GrpoConfig, settings), place, training)
+    settings = settings_of(config) | _places(corpus, place, training) | {"model": str(start.path)}
+    settings |= {"style": style, "budget": budget, "turns": start.settings["turns"]}
+    return _train(context, pipes, "agro_train.grpo", _settled(context, GrpoConfig, settings), place, training)
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=[OWNER],
-    kinds={"pytorch", "sqlite"},
-    deps=[cold_start_model, grpo_model],
-    pool=GPU,
-    automation_condition=AFTER_CHECKS,
-    freshness_policy=FRESH,
-)
+@dg.asset(kinds={"pytorch", "sqlite"}, deps=[cold_start_model, grpo_model], freshness_policy=FRESH, **COMMON)
 def model_evaluation(
     context: dg.AssetExecutionContext,
     config: ModelEvaluationConfig,
@@ -145,34 +132,29 @@ def model_evaluation(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """Models side by side on databases that none of them was trained on: metrics, intervals, cost, transcripts."""
-    cold_start, grpo = (last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
-    configs = evaluations(context, config, cold_start, grpo, place, training)
-    made = {"cold start": cold_start, "GRPO": grpo, "promoted": promoted(training.models_root)}
-    found: dict[str, Any] = {}
-    for one in configs:
-        about = ", ".join(one.questions) or " ".join(Path(one.corpus).parts[-2:])
-        most = f"{one.limit:,} questions at most" if one.limit else "all questions"
-        context.log.info(f"asked: {', '.join(one.models)}; about: {about}; {most}")
-        command = program("agro_train.evaluate", "--config", str(written(one, place)))
-        run_child(context, pipes, command, ends=(0, FAILED_SOME))
-        summary = _read(Path(one.out) / "summary.json")
-        for problem in (said for figured in summary["sets"] for said in figured["problems"]):
-            context.log.warning(problem)
-        tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
-        found |= metadata.of_evaluation(summary, tables, made)
+    refuse_unusable(context.run.run_config, training)
+    with holding(context, {pool_of(name) for name in config.models or [PROMOTED]}):  # then it is known what is promoted
+        cold_start, grpo = (last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
+        configs = evaluations(context, config, cold_start, grpo, place, training)
+        made = {"cold start": cold_start, "GRPO": grpo, "promoted": promoted(training.models_root)}
+        found: dict[str, Any] = {}
+        for one in configs:
+            about = ", ".join(one.questions) or " ".join(Path(one.corpus).parts[-2:])
+            most = f"{one.limit:,} questions at most" if one.limit else "all questions"
+            context.log.info(f"asked: {', '.join(one.models)}; about: {about}; {most}")
+            command = program("agro_train.evaluate", "--config", str(written(one, place)))
+            run_child(context, pipes, command, ends=(0, FAILED_SOME))
+            summary = _read(Path(one.out) / "summary.json")
+            for problem in (said for figured in summary["sets"] for said in figured["problems"]):
+                context.log.warning(problem)
+            tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
+            found |= metadata.of_evaluation(summary, tables, made)
     first = configs[0].out
     shown = {"folder": dg.MetadataValue.path(first), "page": dg.MetadataValue.path(f"{first}/index.html")}
     return dg.MaterializeResult(value=first, metadata=shown | found)
 
 
-@dg.asset(
-    config_schema=NO_SETTINGS,
-    group_name=GROUP,
-    owners=[OWNER],
-    kinds={"python"},
-    deps=[cold_start_model, grpo_model],
-    automation_condition=AFTER_CHECKS,
-)
+@dg.asset(config_schema=NO_SETTINGS, kinds={"python"}, deps=[cold_start_model, grpo_model], **COMMON)
 def promoted_model(
     context: dg.AssetExecutionContext, model_evaluation: str, place: Place, training: Training
 ) -> Result:
@@ -211,12 +193,21 @@ def _train(
     """Run a training program to its end, with its curves drawn meanwhile."""
     context.log.info(f"{module}: from {config.model}, on {config.corpus}")
     command = program(module, "--config", str(written(config, place)), processes=training.processes)
-    run = ModelRun(_made(run_child(context, pipes, command, metrics=training.models_root / config.name)))
+    followed = training.models_root / config.name
+    run = ModelRun(_made(run_child(context, pipes, command, models=[config.model], metrics=followed)))
     facts = run.manifest
     context.log.info(
         f"{run.name}: {facts['steps']} steps in {facts['seconds']:,.0f} s, {run.moved['share']:.0%} of tensors changed"
     )
     return dg.MaterializeResult(value=str(run.path), metadata=metadata.of_run(run))
+
+
+def _settled(context: dg.AssetExecutionContext, kind: type[Settings], values: Mapping[str, Any]) -> Settings:
+    """Settings of a program of training. Raises `dg.Failure` where they cannot be used, or the run's GRPO would read
+    other prompts."""
+    found = usable(kind, values)
+    refuse_other_format(context.run.run_config, settings_to(found))
+    return found
 
 
 def _places(corpus: Version, place: Place, training: Training) -> dict[str, str]:

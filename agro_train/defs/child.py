@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from itertools import takewhile
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import dagster as dg
 
 from agro_data.defs.failures import by_settings
+from agro_data.defs.pools import holding, pool_of
 from agro_train.defs.configs import CALLED
 from agro_train.defs.follow import following
 from agro_train.programs.guarded import PATIENCE
@@ -52,13 +53,15 @@ def run_child(
     pipes: dg.PipesSubprocessClient,
     command: Sequence[str],
     *,
+    models: Iterable[str] = (),
     metrics: Path | None = None,
     ends: Collection[int] = (0,),
 ) -> str:
     """Run `command` to its end, and give the last line it printed; what it prints becomes log lines.
 
-    `metrics` is the folder of the runs of a model in training: its metrics are drawn in the UI as they come. `ends` are
-    the statuses of a program that has done its work.
+    It trains or asks `models`, by their names: it begins when it holds the pools of these (`defs.pools`). `metrics`
+    is the folder of the runs of a model in training: its metrics are drawn in the UI as they come. `ends` are the
+    statuses of a program that has done its work.
 
     Raises `dg.Failure` with the command's own words when it fails.
     """
@@ -68,7 +71,8 @@ def run_child(
             context.log_event(dg.AssetObservation(context.asset_key, metadata={**drawn, "step": line.get("step", 0)}))
 
     guarded = [sys.executable, "-m", "agro_train.programs.guarded", *command]
-    with warnings.catch_warnings(), following(metrics, show) if metrics is not None else nullcontext():
+    followed = following(metrics, show) if metrics is not None else nullcontext()
+    with holding(context, {pool_of(name) for name in models}), warnings.catch_warnings(), followed:
         for kind in (dg.PreviewWarning, DeprecationWarning):  # of what Dagster does with itself
             warnings.simplefilter("ignore", kind)
         done = pipes.run(context=context, command=guarded, env=QUIET)

@@ -24,6 +24,7 @@ from agro_train.defs.configs import (
     ModelEvaluationConfig,
     TrajectoriesConfig,
 )
+from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import Settings, settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
@@ -62,10 +63,11 @@ def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> d
     return {name: value for name, value in values.items() if name not in without} | further
 
 
-def refuse_unusable(run_config: Mapping[str, Any], models: Path) -> None:
+def refuse_unusable(run_config: Mapping[str, Any], training: Training) -> None:
     """Raise `dg.Failure` for settings, of whichever asset of a run, that its program cannot use: those of GRPO would
-    else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open; of the
-    models that are evaluated each has to be below `models`, or one that the run makes, or found elsewhere."""
+    else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open; each of
+    the models that are evaluated has to be among the trained ones, or one that the run makes, or found elsewhere."""
+    training.check()
     with _said_of("cold_start_trajectories"):
         making = _given(run_config, "cold_start_trajectories", TrajectoriesConfig)
         usable(ColdStartConfig, settings_of(making, idle=LEARNING))
@@ -82,7 +84,7 @@ def refuse_unusable(run_config: Mapping[str, Any], models: Path) -> None:
         if evaluation.questions:
             about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
             usable(EvaluationConfig, further | about)
-        refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), models)
+        refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), training.models_root)
 
 
 @contextmanager

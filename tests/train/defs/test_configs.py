@@ -16,6 +16,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
 from agro_train.defs.settings import LEARNING, MAKING, refuse_other_format, refuse_unusable, settings_of, usable
+from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.programs.settings import settings_from, settings_to
@@ -124,21 +125,22 @@ def test_what_a_later_step_cannot_use_is_told_before_the_first(
     op: str, config: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Failure, match=rf"^{op}: .*{said}"):  # another step fails: it says whose setting that is
-        refuse_unusable({"ops": {op: {"config": config}}}, tmp_path)
+        refuse_unusable({"ops": {op: {"config": config}}}, Training(models=str(tmp_path)))
 
 
 def test_a_model_that_nothing_can_be_meant_by_is_told_before_the_first_step(tmp_path: Path) -> None:
     def given(*models: str) -> dict[str, Any]:
         return {"ops": {"model_evaluation": {"config": {"models": models}}}}
 
-    refuse_unusable(given("cold-start", "grpo", "org/name", "http://host/v1"), tmp_path)  # the first two this run makes
+    training = Training(models=str(tmp_path))
+    refuse_unusable(given("cold-start", "grpo", "org/name", "http://host/v1"), training)  # the first two this run makes
     for name, said in (
         ("cold-strat", "nor a Hub id"),
         ("promoted", r"no model is promoted .* which is called cold-start"),
         ("./gone", "no such folder"),
     ):
         with pytest.raises(Failure, match=said):
-            refuse_unusable(given("org/name", name), tmp_path)
+            refuse_unusable(given("org/name", name), training)
 
 
 def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() -> None:
@@ -154,9 +156,12 @@ def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() 
 
 
 def test_what_can_be_used_is_not_refused(tmp_path: Path) -> None:
-    refuse_unusable({}, tmp_path)
+    training = Training(models=str(tmp_path))
+    refuse_unusable({}, training)
     for path in TRAINING:
-        refuse_unusable(read(path), tmp_path)
+        refuse_unusable(read(path), training)
+    with pytest.raises(Failure, match="processes is 0"):
+        refuse_unusable({}, Training(processes=0))
 
 
 def test_settings_without_effect_are_refused() -> None:

@@ -9,10 +9,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 import yaml
 from train.small import make_split_corpus, make_writer, prompts_of
 
+from agro_data.defs.pools import GPU
+from agro_train.definitions import defs
 from agro_train.runs.store import PROMOTED, NoRun, find_run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -105,6 +108,19 @@ def test_a_typo_for_a_later_step_is_told_before_the_first(tmp_path: Path) -> Non
     assert done.returncode != 0
     assert "did you mean 'samples'?" in said
     assert "there is no corpus" not in said  # which would be looked for next
+
+
+def test_settings_that_cannot_be_used_are_told_while_others_train(tmp_path: Path) -> None:
+    one_each = {"concurrency": {"pools": {"granularity": "op", "default_limit": 1}}, "telemetry": {"enabled": False}}
+    config = yaml.safe_load(run_config(tmp_path, grpo_model={"settings": {"stepz": 4}}).read_text())
+    with dg.instance_for_test(overrides=one_each) as instance:
+        instance.event_log_storage.initialize_concurrency_limit_to_default(GPU)
+        assert instance.event_log_storage.claim_concurrency_slot(GPU, "another run", "trains").is_claimed
+        done = defs.resolve_job_def("train_grpo").execute_in_process(
+            run_config=config, instance=instance, raise_on_error=False
+        )
+    (failed,) = [event for event in done.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "did you mean 'steps'?" in str(failed.step_failure_data.user_failure_data.description)
 
 
 def test_without_a_corpus_one_line_says_what_to_run(tmp_path: Path) -> None:
