@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from agro_data.databases.quoting import folded
 from agro_data.verify.proofs.facts import Facts, Known, carried, equated, rejecting
@@ -59,6 +60,24 @@ def without_case(select: Select, known: Known, fired: set[str]) -> Select:
     return replace(made, order=tuple(replace(one, term=key(one.term)) for one in made.order))
 
 
+def counts_the_known(select: Select, known: Known, fired: set[str]) -> Select:
+    """COUNT(c) as COUNT(*) of the rows where c is known, where the others add to nothing else that is shown."""
+    for count in aggregates_of(select):
+        column: Term = count[3] or ()
+        if count[1:3] != ("count", False) or column[:1] != ("col",) or not _adds_to_none(select, column):
+            continue
+        guard: Term = ("not", ("isnull", column))
+        if Facts(known, replace(select, where=tuple(t for t in select.where if t != guard))).never_null(column):
+            continue
+        all_rows = {count: (*count[:3], None)}
+        made = mapped(select, partial(rebuilt, change=all_rows.get))
+        if not isinstance(made, Select):
+            raise TypeError("a SELECT stays a SELECT")
+        fired.add("null_ignored")
+        return replace(made, where=conjuncts((*made.where, guard)))
+    return select
+
+
 def simplified(select: Select, known: Known, fired: set[str]) -> Select:
     """COUNT(c) as COUNT(*) where c is never NULL; conditions that always hold, left out."""
     facts = Facts(known, select)
@@ -95,11 +114,9 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         others = replace(select, where=(*where, *select.where[number + 1 :]))  # no term proves itself
         test = term[1] if term[0] == "not" else term
         guard = term[0] == "not" and test[0] == "isnull" and test[1][0] == "col"
-        if guard and Facts(known, others).never_null(test[1]):
-            fired.add("not_null")
-            continue
-        if guard and _adds_to_none(select, test[1]):
-            fired.add("null_ignored")
+        always = guard and Facts(known, others).never_null(test[1])
+        if always or (guard and _adds_to_none(select, test[1])):
+            fired.add("not_null" if always else "null_ignored")
             continue
         counted = rebuilt(_from_zero(_of_a_rank(term, select, fired), fired), partners)
         if counted != term:
@@ -122,10 +139,11 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
                 where.append(combined("or", kept))
                 continue
         where.append(term)
+    select = replace(select, where=conjuncts(where))
+    facts = Facts(known, select)  # what is shown goes by the conditions that are left
     shown = total if totalled(select) else change
     return replace(
         select,
-        where=conjuncts(where),
         outputs=tuple(rebuilt(term, shown) for term in select.outputs),
         having=conjuncts(_of_a_group(rebuilt(term, shown), facts, fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, shown)) for key in select.order),

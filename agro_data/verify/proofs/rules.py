@@ -7,7 +7,14 @@ from dataclasses import replace
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
 from agro_data.verify.proofs.allowed import within_checks
-from agro_data.verify.proofs.conditions import ONE, first_ranks, ranks_without_ties, simplified, without_case
+from agro_data.verify.proofs.conditions import (
+    ONE,
+    counts_the_known,
+    first_ranks,
+    ranks_without_ties,
+    simplified,
+    without_case,
+)
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
 from agro_data.verify.proofs.joins import (
@@ -146,7 +153,8 @@ class Normaliser:
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
             select = states_as_null(whole_texts(select, self.known, self.fired), self.known, self.fired)
-            select = simplified(within_checks(select, self.known, self.fired), self.known, self.fired)
+            select = counts_the_known(within_checks(select, self.known, self.fired), self.known, self.fired)
+            select = simplified(select, self.known, self.fired)
             select = joined_in(first_ranks(select, self.fired), self.known, self.fired)
             if not windowed(select):
                 select = either_way(fewer_sources(select, repeats, self.known, self.fired), self.known, self.fired)

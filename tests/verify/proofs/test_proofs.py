@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -11,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proof_pairs import DDL, pairs, shop
+from proof_pairs import filled, pairs, shop
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import read_ddl
@@ -24,24 +23,6 @@ EQUIVALENT = pairs("proofs_equivalent.sql")
 DIFFERENT = pairs("proofs_different.sql")
 SHOP = shop()
 COLUMNS = {table.name: {c.name: c.declared_type for c in table.columns} for table in SHOP.tables}
-
-
-def filled(seed: int) -> sqlite3.Connection:
-    """A small shop full of repetition, NULL where it may be, parents without children."""
-    chance = random.Random(seed)
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(DDL)
-    customers = [
-        (number, chance.choice("xyab"), chance.choice(["x", "y", "a", None]), chance.choice([1, 2, 3, 5, 6, None]))
-        for number in range(1, chance.randint(1, 7))
-    ]
-    purchases = [
-        (number, chance.choice(customers)[0], chance.choice([1.0, 3.0, 4.5, None]), chance.choice(["a", "b"]))
-        for number in range(1, chance.randint(1, 9) if customers else 1)
-    ]
-    connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?)", customers)
-    connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", purchases)
-    return connection
 
 
 def answer(connection: sqlite3.Connection, sql: str) -> Counter[tuple[object, ...]]:
