@@ -24,6 +24,11 @@ Kind = Literal["integer", "real", "text", "date", "datetime", "time", "boolean",
 TOLD = 3  # faults in one message
 
 
+def is_zoned(declared_type: str) -> bool:
+    """Whether values are moments of DuckDB that know their time zone; all sessions here read them in UTC."""
+    return declared_type == "TIMESTAMP WITH TIME ZONE"
+
+
 @dataclass(frozen=True)
 class ColumnProfile:
     """One column. Counts and quantiles are of the sample when `TableProfile.sampled`."""
@@ -42,7 +47,7 @@ class ColumnProfile:
     maximum: Cell = None
     quantiles: tuple[Cell, ...] = ()  # 0, 10, ..., 100 % for numbers, dates and years; else ()
     common: tuple[tuple[Cell, int], ...] = ()  # up to 50 most common non-NULL values with counts
-    date_format: str = ""  # "iso" ("YYYY-MM-DD[ HH:MM:SS]": engine date functions work) or another name, or ""
+    date_format: str = ""  # "iso" (engine date functions work: "YYYY-MM-DD[ HH:MM:SS]", moments) or another name, or ""
     form: str = ""  # a regular expression that all its texts match whole (`profiling.columns.forms`), or ""
     structured: bool = False  # every text is an object or a list of JSON, blanks apart
     integral: bool = False  # every number is whole
@@ -62,8 +67,7 @@ class ColumnProfile:
 
     @property
     def is_zoned(self) -> bool:
-        """Whether its values are moments of DuckDB that know their time zone; all sessions here read them in UTC."""
-        return self.declared_type == "TIMESTAMP WITH TIME ZONE"
+        return is_zoned(self.declared_type)
 
     def without_values(self) -> ColumnProfile:
         """The column with counts and shares, and no value that was read from a cell."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.intent.sampling.atlas import Atlas, Edge, has_parts, is_iso_date, is_number, sayable
+from agro_data.intent.sampling.atlas import Atlas, Edge, is_iso_date, is_number, sayable
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,
@@ -290,7 +290,7 @@ class ExpressionReader(ABC):
         """The year, month or weekday of a date, however it is written: the tree has one form of each."""
         found = calendar_part(node)
         column = self.column(found[0]) if found is not None else None
-        if found is None or column is None or not has_parts(self.profile_of(column)):
+        if found is None or column is None or not is_iso_date(self.profile_of(column)):
             return None
         return DatePart(found[1], column)
 

@@ -113,9 +113,11 @@ def test_dates_are_said_as_stored_or_in_words() -> None:
 
 def test_a_moment_is_a_date_and_a_time_where_the_engine_compares_moments() -> None:
     moment = Value("2021-03-05 10:00:07+00:00", ("t", "at"))
-    zoned = ColumnProfile("at", "TIMESTAMP WITH TIME ZONE", "datetime", "date", "time", date_format="iso-loose")
+    zoned = ColumnProfile("at", "TIMESTAMP WITH TIME ZONE", "datetime", "date", "time", date_format="iso")
     said = {say_value(moment, zoned, Voice("formal", s)) for s in range(40)}
     assert said == {"2021-03-05 at 10:00:07 UTC", "March 5, 2021 at 10:00:07 UTC"}
+    said = {say_value(Value("2021-03-05", ("t", "at")), zoned, Voice("formal", s)) for s in range(40)}
+    assert said == {"2021-03-05 (UTC)", "March 5, 2021 (UTC)"}
     assert str(moment.value) in say_value(moment, replace(zoned, declared_type="VARCHAR"), Voice("formal", 0))
 
 

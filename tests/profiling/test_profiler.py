@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+import duckdb
 import pytest
 from making import add_damaged
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.intent.questions.relatives import linked as linked_ends
-from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.atlas import Atlas, is_iso_date
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import Versions, Within
 from agro_data.profiling.profiler import profile_database
@@ -295,6 +296,20 @@ def test_dates_that_no_engine_puts_in_order_are_told(tmp_path: Path) -> None:
         "table 'trips': 'start': dates written as m/d/y or d/m/y: asked for and compared as written",
         "table 'trips': 'finish': dates but for some values: asked for and compared as written",
     ]
+
+
+def test_moments_that_know_their_time_zone_are_dates(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "log.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE visit AS SELECT n AS id, TIMESTAMPTZ '2023-11-01 08:00:00+02' + n * INTERVAL '90 minutes' AS "
+            "began, '2023-11-0' || (n % 9 + 1) || ' 08:00:00+02:00' AS told FROM range(2000) r(n)"
+        )
+    profile = profile_database(find_databases(tmp_path / "log.duckdb").databases[0])
+    began, told = (profile.table("visit").by_name[name] for name in ("began", "told"))
+    assert (is_iso_date(began), began.minimum) == (True, "2023-11-01 06:00:00+00:00")
+    assert not is_iso_date(told)  # texts of another zone do not sort by time, and no function reads them
+    assert [text for text in profile.problems if "'began'" in text] == []
+    assert {value.partition(" ")[0] for value in began.quantiles} >= {"2023-11-01", began.maximum[:10]}
 
 
 def test_what_cannot_be_read_is_told_apart_from_what_a_build_should_know(tmp_path: Path) -> None:

@@ -51,8 +51,10 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
     if isinstance(raw, (int, float)):
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
-        moment = _IN_UTC.fullmatch(raw) if column.is_zoned else None
-        return f"{_say_date(moment[1], voice)} at {moment[2]} UTC" if moment else _say_date(raw, voice)
+        if not column.is_zoned:
+            return _say_date(raw, voice)
+        moment = _IN_UTC.fullmatch(raw)
+        return f"{_say_date(moment[1], voice)} at {moment[2]} UTC" if moment else f"{_say_date(raw, voice)} (UTC)"
     return raw if voice.chance(_bare_rate(raw, column)) else quoted(raw, voice)
 
 

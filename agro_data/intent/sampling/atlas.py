@@ -314,11 +314,6 @@ def is_iso_date(column: ColumnProfile) -> bool:
     return column.role == "date" and column.date_format == "iso"
 
 
-def has_parts(column: ColumnProfile) -> bool:
-    """Whether the engine's date functions take a year or a month out of the values."""
-    return is_iso_date(column) or (column.role == "date" and column.is_zoned)
-
-
 def is_kept_of_row(column: ColumnProfile) -> bool:
     """Whether a date says when the row was written, not when something was: people ask for it hardly ever."""
     return column.role == "date" and _WRITTEN.search(column.phrase.lower()) is not None

@@ -16,7 +16,7 @@ from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST
 from agro_data.databases.types import Cell
 from agro_data.profiling.columns.dates import all_days, all_times, all_year_texts, all_years, date_format
 from agro_data.profiling.columns.forms import form_of
-from agro_data.profiling.profile import Kind
+from agro_data.profiling.profile import Kind, is_zoned
 
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _COMMON = 50
@@ -87,6 +87,8 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
     if kind in ("text", "date", "datetime"):
         texts = [value for value in counts if isinstance(value, str)]
         written, clock = date_format(texts)
+        if written == "iso-loose" and is_zoned(declared_type) and all(text.endswith("+00:00") for text in texts):
+            written = "iso"  # moments as the engine shows them in UTC: its functions read them, and they sort by time
         if written:
             kind = "datetime" if clock else "date"
         elif all_times(texts):
