@@ -158,7 +158,7 @@ def build_command(
         show_estimate(figures, as_json)
         return
     if preview:
-        _preview(config, preview, as_json)
+        _preview(config, preview, cache_folder(how), as_json)
         return
     from agro_data.pipeline import build  # noqa: PLC0415
 
@@ -304,15 +304,17 @@ data.add_command(export_command)
 data.add_command(doctor_command)
 
 
-def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
+def _preview(config: BuildConfig, count: int, cache: Path, as_json: bool) -> None:
     """Rows of a handful of the databases, as they are before they are certified, which takes most of a build's time.
 
-    Nothing is left behind.
+    Nothing is left behind, but profiles in a `cache` that is there.
     """
     from agro_data.pipeline import build  # noqa: PLC0415
+    from agro_data.profiling.cache import lend_profiles  # noqa: PLC0415
 
     with ScratchFolder("preview") as folder:
         place = Path(folder)
+        lend_profiles(cache, place / "cache")
         few, left_out = _few(config)
         small = replace(config, size=count, embedding_model=STRUCTURAL, only=few, oversample=2.0, certify=False)
         how = RunConfig(out=place / "out", cache=place / "cache", workers=1)

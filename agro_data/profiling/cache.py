@@ -92,6 +92,16 @@ def _say_unwritable(folder: Path, reason: str) -> None:
         log.warning("%s: cannot be written (%s), profiles are not kept; AGRO_CACHE names the folder", folder, reason)
 
 
+def lend_profiles(cache_folder: Path, passing: Path) -> None:
+    """Let what keeps its profiles below `passing`, a cache that will go, find and keep them in `cache_folder`, if that
+    is there: reading a large database anew takes most of the time of twenty rows."""
+    with suppress(OSError):  # no links here, then: profiles are made anew
+        passing.mkdir(parents=True, exist_ok=True)
+        if cache_folder.is_dir():
+            (cache_folder / "profiles").mkdir(exist_ok=True)
+            (passing / "profiles").symlink_to(cache_folder / "profiles", target_is_directory=True)
+
+
 def profile_key(database: Database, options: Mapping[str, object]) -> str:
     """64 hex digits of SHA-256 over all that the profile depends on."""
     digest = hashlib.sha256()

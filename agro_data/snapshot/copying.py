@@ -31,6 +31,7 @@ from agro_data.snapshot.plan import FILE, Planned, attempts, chosen_tables, plai
 if TYPE_CHECKING:
     import psycopg
 
+_ASKED = "; PGPASSWORD or ~/.pgpass gives the role's password"
 MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
 _UNFIT = re.compile(r'.*\nError when converting column "c([1-9]\d*)"', re.DOTALL)  # below the row itself
 _QUOTED = re.compile(r'".*"')
@@ -117,7 +118,9 @@ def _reading(url: str) -> Iterator[psycopg.Connection[Any]]:
             yield connection
             connection.rollback()
     except psycopg.Error as error:
-        raise DatabaseError(f"PostgreSQL: {first_line(error)}") from error
+        said = first_line(error)
+        asked = isinstance(error, psycopg.OperationalError) and "password" in said
+        raise DatabaseError(f"PostgreSQL: {said}{_ASKED if asked else ''}") from error
 
 
 def _copy_all(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -77,7 +78,7 @@ def chosen_tables(
     own = {folded(table.name) for table in wanted.values()}
     foreign: list[str] = []
     left_out = 0
-    for place, table in sorted(wanted.items(), key=lambda one: (_precedence(one[1]), one[0])):
+    for place, table in sorted(wanted.items(), key=_precedence(tables)):
         if table.kind == "view" and not (views or only):
             left_out += 1
         elif table.kind == "foreign table" and not only:  # which may be anything, as a file of the server's machine
@@ -99,9 +100,16 @@ def chosen_tables(
     return dict(sorted(found.items()))
 
 
-def _precedence(table: Table) -> tuple[int, str]:
-    """The less, the sooner the table keeps its name where another has it, too: as in a DuckDB file."""
-    return precedence(MAIN if table.schema == "public" else table.schema)
+def _precedence(tables: Sequence[Table]) -> Callable[[tuple[int, Table]], tuple[int, int, int]]:
+    """The less, the sooner the table at a place keeps its name where another has it, too: as in a DuckDB file, and of
+    schemas that say nothing the one to whose table more keys refer."""
+    referred = Counter(key.table for table in tables for key in table.references)
+
+    def of(placed: tuple[int, Table]) -> tuple[int, int, int]:
+        place, table = placed
+        return precedence(MAIN if table.schema == "public" else table.schema)[0], -referred[place], place
+
+    return of
 
 
 def _by_name(table: Table, taken: Set[str], own: Set[str]) -> Table:

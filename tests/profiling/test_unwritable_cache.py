@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agro_data.databases.discovery.catalog import find_databases
-from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.cache import cached_profile, lend_profiles
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,6 +57,22 @@ def test_an_entry_that_can_be_neither_read_nor_replaced_is_made_anew(shops: Path
     entry.unlink()
     (entry / "inside").mkdir(parents=True)
     assert cached_profile(database, tmp_path / "cache") == first
+
+
+def test_a_passing_cache_takes_the_profiles_that_are_there(
+    shops: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    north, south = find_databases(shops).databases
+    lend_profiles(tmp_path / "none", tmp_path / "alone")
+    assert not (tmp_path / "none").exists()  # nothing is left where nothing was
+    first = cached_profile(north, tmp_path / "cache" / "profiles")
+    lend_profiles(tmp_path / "cache", tmp_path / "passing")
+    second = cached_profile(south, tmp_path / "passing" / "profiles")
+    shutil.rmtree(tmp_path / "passing")
+    monkeypatch.setattr("agro_data.profiling.cache.profile_database", None)
+    assert cached_profile(south, tmp_path / "cache" / "profiles") == second
+    lend_profiles(tmp_path / "cache", tmp_path / "another")
+    assert cached_profile(north, tmp_path / "another" / "profiles") == first
 
 
 def test_a_full_disk_still_stops_a_build(shops: Path, tmp_path: Path) -> None:

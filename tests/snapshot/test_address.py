@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+from threading import Thread
 from traceback import format_exception
 
 import pytest
@@ -19,6 +21,25 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         take_snapshot("postgresql://me:secret@127.0.0.1:1/shop", tmp_path / "shop.duckdb")
     with pytest.raises(DatabaseError, match=r"shop\.duckdb"):
         take_snapshot("", tmp_path / "shop.db")
+
+
+def test_a_server_that_asks_for_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def ask() -> None:
+            with server.accept()[0] as client:
+                client.recv(1024)
+                client.sendall(b"R\0\0\0\x08\0\0\0\x03")  # a password in clear text
+                client.recv(1024)
+
+        asking = Thread(target=ask)
+        asking.start()
+        url = f"host=127.0.0.1 port={server.getsockname()[1]} user=me dbname=shop sslmode=disable gssencmode=disable"
+        with pytest.raises(DatabaseError, match=r"no password supplied; PGPASSWORD or ~/\.pgpass gives"):
+            take_snapshot(url, tmp_path / "shop.duckdb")
+        asking.join()
 
 
 @pytest.mark.parametrize(

@@ -323,3 +323,14 @@ def test_names_of_a_server_do_not_steer_the_terminal(url: str, tmp_path: Path) -
     assert done.exit_code == 0, done.output
     assert r"further.\x1b]0;pwned\x07: 1 rows" in done.output
     assert "\x1b" not in done.output
+
+
+def test_of_two_schemas_the_table_that_others_refer_to_keeps_its_name(url: str, tmp_path: Path) -> None:
+    places = """CREATE TABLE town (id int PRIMARY KEY, name text);
+        CREATE SCHEMA earlier; CREATE TABLE earlier.town (id int PRIMARY KEY REFERENCES further.town);
+        CREATE TABLE shop (id int PRIMARY KEY, town int REFERENCES further.town)"""
+    with further(url, places):
+        made = take_snapshot(url, tmp_path / "towns.duckdb", schemas=["earlier", "further"])
+        with psycopg.connect(url) as connection:
+            connection.execute("DROP SCHEMA earlier CASCADE")
+    assert made.notes == ["earlier.town: kept as earlier_town, as another table has its name"]
