@@ -86,8 +86,7 @@ def as_trained(*runs: ModelRun | None) -> dict[str, Any]:
 
 
 def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Version, training: Training) -> list[str]:
-    """Base, cold start, GRPO if it has learnt anything, and the promoted model if it is another and has not seen what
-    the corpus holds back.
+    """Base, cold start, GRPO, and the promoted model if it is another and has not seen what the corpus holds back.
 
     Raises `dg.Failure` when nothing is trained.
     """
@@ -98,7 +97,7 @@ def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Ve
             "or name models in the asset's config",
             allow_retries=False,
         )
-    names = [runs[0].base_model, *(run.name for run in runs if run is runs[0] or run.moved["moved"])]
+    names = [runs[0].base_model, *(run.name for run in runs)]
     try:
         promoted = find_run(training.models_root, PROMOTED)
     except NoRun:
