@@ -18,6 +18,7 @@ from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sql_env import SQL_LIMITS, check_golds
 
 GOLDS = 200
+TAUGHT = ("informative_groups", "proved_groups")  # figures of GRPO: groups that taught something
 WINDOW = 3  # losses are compared by the mean of a third of the run, at its begin and at its end
 
 
@@ -62,7 +63,8 @@ def cold_start_parameters_moved(cold_start_model: str) -> dg.AssetCheckResult:
 @dg.asset_check(asset="grpo_model", blocking=True)
 def grpo_parameters_moved(grpo_model: str) -> dg.AssetCheckResult:
     """Training changed the model: at least one step had a group whose rollouts earned different rewards."""
-    return _moved(grpo_model)
+    lines = ModelRun(Path(grpo_model)).metrics()
+    return _moved(grpo_model, taught=any(line.get(groups) for line in lines for groups in TAUGHT))
 
 
 @dg.asset_check(asset="model_evaluation", blocking=True)
@@ -106,13 +108,19 @@ CHECKS = [
 ]
 
 
-def _moved(path: str) -> dg.AssetCheckResult:
+def _moved(path: str, *, taught: bool = True) -> dg.AssetCheckResult:
     run = ModelRun(Path(path))
     moved = run.moved
+    why = (
+        "; nothing was learned: see its curves, take more steps or a higher learning rate"
+        if taught
+        else "; nothing was learned, since in no group rewards differed: take more steps, more prompts, a higher "
+        "temperature or a longer cold start"
+    )
     return result(
         bool(moved["moved"]),
         f"{run.name}: {moved['changed']:,} of {moved['tensors']:,} tensors changed, by {moved['largest']:.2g} at most",
-        "" if moved["moved"] else "; nothing was learned: see its curves, take more steps or a higher learning rate",
+        "" if moved["moved"] else why,
         changed=moved["changed"],
         tensors=moved["tensors"],
     )
