@@ -22,6 +22,7 @@ from agro_data.profiling.profile import (
     ColumnProfile,
     DatabaseProfile,
     ForeignKey,
+    Mark,
     Metric,
     NullRule,
     TableProfile,
@@ -130,7 +131,7 @@ def code_version() -> str:
 
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (ColumnProfile, ForeignKey, Metric, NullRule, Versions, Within, TableProfile, DatabaseProfile)
+    for kind in (ColumnProfile, ForeignKey, Metric, Mark, NullRule, Versions, Within, TableProfile, DatabaseProfile)
 }
 
 

@@ -139,6 +139,16 @@ class Versions:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Rows that an application takes for deleted, though they are there, are marked in `column`: what counts are the
+    others, in which it is `kept`, or NULL for None.
+    """
+
+    column: str
+    kept: int | str | None
+
+
+@dataclass(frozen=True)
 class TableProfile:
     """One table or view: its columns, keys and how people call it."""
 
@@ -163,6 +173,7 @@ class TableProfile:
     # those of `checks` are) have the same
     null_rules: tuple[NullRule, ...] = ()
     versions: Versions | None = None
+    deleted: Mark | None = None
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
     namespace: str = ""  # the schema of the database in which it stands, "" for `main`

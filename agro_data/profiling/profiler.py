@@ -14,6 +14,7 @@ from agro_data.databases.schema.checks import allows, constants_of
 from agro_data.databases.schema.table_info import Connection, TableInfo
 from agro_data.databases.trusted.connections import open_database
 from agro_data.databases.types import Cell, Database
+from agro_data.profiling.columns.deletion import mark_of
 from agro_data.profiling.columns.roles import Place, role_of, unit_of
 from agro_data.profiling.columns.statistics import declared_kind, is_uuid, rounded
 from agro_data.profiling.columns.stocks import with_days_of_stocks
@@ -134,6 +135,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 partial_keys=tuple(key for key in table.partial_keys if not constants_of(key[1])),
                 null_rules=(),
                 versions=None,
+                deleted=None,
                 columns=tuple(
                     replace(
                         column.without_values(),
@@ -390,6 +392,7 @@ def _table_profile(
         checks=_kept_checks(read),
         partial_keys=tuple((key.columns, key.condition) for key in table.partial_keys),
         null_rules=read.null_rules,
+        deleted=None if table.is_view else mark_of(columns),
         described=known.described,
         namespace=table.namespace,
     )

@@ -13,9 +13,6 @@ from agro_data.profiling.keys.row_versions import keeps_versions
 from agro_data.profiling.names.words import reads_as_english
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
 
-_DELETED = re.compile(
-    r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE
-)
 _TELLING = 8  # words from which is judged whether names are English
 _WRITTEN = {"iso-loose": "y-m-d without zeros", "m/d/y": "m/d/y or d/m/y"}  # where the name of a format says too little
 _SHORT = ("", "yyyymmdd", "y-m")  # what texts that are no dates may look like
@@ -62,26 +59,12 @@ def _versions(tables: Sequence[TableProfile]) -> Iterator[str]:
 
 
 def _deleted(tables: Sequence[TableProfile]) -> Iterator[str]:
-    """Rows that an application takes for gone, though they are there."""
-    marked = [
-        f"{table.name}.{column.name}"
-        for table in tables
-        if not table.is_view and not table.named
-        for column in table.columns
-        if _DELETED.fullmatch(column.name) and _some_are(column)
-    ]
+    marked = [f"{table.name}.{table.deleted.column}" for table in tables if table.deleted is not None]
     if marked:
         yield (
-            f"{', '.join(marked)}: questions count rows that are marked as deleted, too, unless they say otherwise; to "
-            "have them ask about the others alone, hide the table in a semantics.yml, and describe a view without them"
+            f"{', '.join(marked)}: rows that are marked as deleted do not count, as the evidence of questions says; to "
+            "have them count, hide the column in a semantics.yml"
         )
-
-
-def _some_are(column: ColumnProfile) -> bool:
-    """Whether a mark of deletion says so of some rows, and not of all."""
-    if column.kind in ("date", "datetime"):
-        return 0 < column.null_share < 1
-    return column.role == "boolean" and column.distinct == 2
 
 
 def _totals(tables: Sequence[TableProfile]) -> Iterator[str]:

@@ -460,7 +460,7 @@ def test_rows_that_are_marked_as_deleted_are_told(tmp_path: Path) -> None:
     INSERT INTO notes VALUES (1, 'a', NULL), (2, 'b', NULL);
     """
     (said,) = (s for s in profile_database(sqlite_database(tmp_path / "app.sqlite", script)).problems if "deleted" in s)
-    assert said.startswith("files.is_deleted, users.deleted_at: questions count rows that are marked as deleted, too")
+    assert said.startswith("files.is_deleted, users.deleted_at: rows that are marked as deleted do not count")
 
 
 def test_totals_beside_their_parts_are_told_and_not_added_to_them(tmp_path: Path) -> None:

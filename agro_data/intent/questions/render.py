@@ -12,6 +12,7 @@ from agro_data.intent.questions.picked import compared_groups
 from agro_data.intent.questions.special import best_of_each, pairs, set_operation, windowed
 from agro_data.intent.questions.styles import ask
 from agro_data.intent.questions.voice import Voice
+from agro_data.intent.sampling.undeleted import without_marks
 from agro_data.intent.sampling.versions import as_said
 from agro_data.intent.tree import Case, Intent, Output, Query, SetOperation, Window, walk
 from agro_data.profiling.profile import DatabaseProfile
@@ -33,7 +34,10 @@ def render_question(intent: Intent, profile: DatabaseProfile, style: str, seed: 
     on an unknown style and `KeyError` when the tree names a table, column or metric that the profile lacks.
     """
     voice = Voice(style, intent.db_id, intent.seed, seed)
-    text = ask(content_of(*as_said(intent.query, profile), voice), style, voice)
+    query, definitions = without_marks(intent.query, profile)
+    for definition in definitions:
+        voice.note(definition)
+    text = ask(content_of(*as_said(query, profile), voice), style, voice)
     return Question(" ".join(text.split(" ")), style, voice.evidence)
 
 

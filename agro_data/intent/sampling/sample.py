@@ -17,6 +17,7 @@ from agro_data.intent.sampling.one_unit import in_one_unit
 from agro_data.intent.sampling.plausibility import plausibility
 from agro_data.intent.sampling.prior import Prior, default_prior
 from agro_data.intent.sampling.scene import Draft, Scene
+from agro_data.intent.sampling.undeleted import held_to_undeleted
 from agro_data.intent.sampling.versions import held_to_current
 from agro_data.intent.shapes import GENERATORS
 from agro_data.intent.shapes.lists import known
@@ -126,9 +127,10 @@ def _draft(
 
 
 def _settled(scene: Scene, draft: Draft | None) -> Draft | None:
-    """The draft, asked of rows that belong together: of one unit, and of those that are current."""
-    draft = in_one_unit(scene, draft)
-    return None if draft is None else replace(draft, query=held_to_current(draft.query, scene.atlas.profile))
+    """The draft, asked of rows that belong together: of one unit, and of those that are current and not deleted."""
+    draft, profile = in_one_unit(scene, draft), scene.atlas.profile
+    query = None if draft is None else held_to_undeleted(held_to_current(draft.query, profile), profile)
+    return None if draft is None or query is None else replace(draft, query=query)
 
 
 def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng: Random) -> tuple[str, str]:

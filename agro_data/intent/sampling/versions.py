@@ -7,27 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from agro_data.intent.rename import transform
+from agro_data.intent.sampling.row_tests import Tree, bodies, tables_of, test_of, with_tests, without_tests
 from agro_data.intent.tree import (
     Aggregate,
     Column,
-    Comparison,
     Exists,
     InQuery,
-    IsNull,
     MetricCall,
-    Predicate,
     Query,
-    SetOperation,
-    Source,
-    Value,
-    conjunction,
     conjuncts,
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile, TableProfile, Versions
-
-Tree = Query | SetOperation
 
 
 def held_to_current(query: Tree, profile: DatabaseProfile) -> Tree:
@@ -38,7 +29,7 @@ def held_to_current(query: Tree, profile: DatabaseProfile) -> Tree:
     """
     for table, versions in _kept(query, profile):
         if _may_hold(query, table, versions):
-            query = _with_tests(query, table, versions)
+            query = with_tests(query, table.name, versions.column, versions.current)
     return query
 
 
@@ -48,7 +39,7 @@ def as_said(query: Tree, profile: DatabaseProfile) -> tuple[Tree, DatabaseProfil
     """
     for table, versions in _kept(query, profile):
         if _is_held(query, table, versions):
-            query = _without_tests(query, table, versions)
+            query = without_tests(query, table.name, versions.column, versions.current)
             profile = _calling(profile, table, f"current {versions.singular}", f"current {versions.plural}")
         elif _is_steady(query, table, versions):
             profile = _calling(profile, table, versions.singular, versions.plural)
@@ -57,19 +48,8 @@ def as_said(query: Tree, profile: DatabaseProfile) -> tuple[Tree, DatabaseProfil
 
 def _kept(query: Tree, profile: DatabaseProfile) -> list[tuple[TableProfile, Versions]]:
     """The tables of the tree that keep versions."""
-    names = dict.fromkeys(node.table for node in walk(query) if isinstance(node, Source))
-    tables = [profile.by_name[name] for name in names if name in profile.by_name]
+    tables = [profile.by_name[name] for name in tables_of(query) if name in profile.by_name]
     return [(table, table.versions) for table in tables if table.versions is not None]
-
-
-def _bodies(query: Tree, table: TableProfile) -> list[tuple[Query, set[str]]]:
-    """The queries of the tree that read `table`, each with the aliases under which it does."""
-    found = [
-        (body, {source.alias for source in body.sources if source.table == table.name})
-        for body in walk(query)
-        if isinstance(body, Query)
-    ]
-    return [(body, aliases) for body, aliases in found if aliases]
 
 
 def _named(node: object, aliases: Iterable[str]) -> set[str]:
@@ -88,7 +68,7 @@ def _is_referred(body: Query, aliases: set[str]) -> bool:
 
 
 def _may_hold(query: Tree, table: TableProfile, versions: Versions) -> bool:
-    for body, aliases in _bodies(query, table):
+    for body, aliases in bodies(query, table.name):
         nodes = list(walk(body))
         below = any(isinstance(n, InQuery) for n in nodes) or any(
             outer.source in aliases for n in nodes if isinstance(n, Exists) for outer, _ in n.link
@@ -102,39 +82,11 @@ def _may_hold(query: Tree, table: TableProfile, versions: Versions) -> bool:
     return True
 
 
-def _test(alias: str, table: TableProfile, versions: Versions) -> Predicate:
-    column = Column(alias, versions.column)
-    if versions.current is None:
-        return IsNull(column)
-    return Comparison("=", column, Value(versions.current, (table.name, versions.column)))
-
-
-def _with_tests(query: Tree, table: TableProfile, versions: Versions) -> Tree:
-    def held(node: object) -> object:
-        aliases = [s.alias for s in node.sources if s.table == table.name] if isinstance(node, Query) else []
-        if not isinstance(node, Query) or not aliases:
-            return node
-        tests = [_test(alias, table, versions) for alias in aliases]
-        return replace(node, where=conjunction([*conjuncts(node.where), *tests]))
-
-    return transform(query, held)
-
-
-def _without_tests(query: Tree, table: TableProfile, versions: Versions) -> Tree:
-    def free(node: object) -> object:
-        aliases = [s.alias for s in node.sources if s.table == table.name] if isinstance(node, Query) else []
-        if not isinstance(node, Query) or not aliases:
-            return node
-        tests = [_test(alias, table, versions) for alias in aliases]
-        return replace(node, where=conjunction([part for part in conjuncts(node.where) if part not in tests]))
-
-    return transform(query, free)
-
-
 def _is_held(query: Tree, table: TableProfile, versions: Versions) -> bool:
     return all(
-        not _is_referred(body, aliases) and _test(alias, table, versions) in conjuncts(body.where)
-        for body, aliases in _bodies(query, table)
+        not _is_referred(body, aliases)
+        and test_of(alias, table.name, versions.column, versions.current) in conjuncts(body.where)
+        for body, aliases in bodies(query, table.name)
         for alias in aliases
     )
 
@@ -143,7 +95,7 @@ def _is_steady(query: Tree, table: TableProfile, versions: Versions) -> bool:
     """Whether versions are only what others refer to, and differ for no thing in what is read of them."""
     return all(
         _is_of_things(body, alias, versions) and _named(body, {alias}) <= {*versions.steady, versions.key}
-        for body, aliases in _bodies(query, table)
+        for body, aliases in bodies(query, table.name)
         for alias in aliases
     )
 

@@ -76,6 +76,7 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
         ),
         null_rules=tuple(rule for rule in table.null_rules if not _says(rule, dropped, taken)),
         versions=_versions(table.versions, dropped, taken),
+        deleted=None if table.deleted is not None and table.deleted.column in dropped else table.deleted,
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
 
