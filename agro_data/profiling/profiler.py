@@ -30,6 +30,7 @@ from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.names.denoting import NumberedRows, names_rows, numbered_rows
 from agro_data.profiling.names.naming import Hints, Names, name_database
 from agro_data.profiling.names.phrases import with_role
+from agro_data.profiling.names.row_nouns import with_row_nouns
 from agro_data.profiling.names.titles import title_of
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
@@ -103,6 +104,7 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             for name, read in reads.items()
         ]
     profiles = with_days_of_stocks(with_units_of_parents(guarded(made, semantics, views), keys), keys)
+    profiles = with_row_nouns(profiles, keys)
     profile = DatabaseProfile(
         db_id=database.db_id,
         dialect=database.dialect,

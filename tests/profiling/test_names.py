@@ -43,6 +43,7 @@ def phrases(table: str, *columns: str, others: tuple[str, ...] = ()) -> list[str
         ("INVOICE", "invoice", "invoices"),
         ("Employee List", "employee", "employees"),
         ("wish_list", "wish list", "wish lists"),
+        ("Claims_Processing", "claim processing record", "claim processing records"),
         ("T001", "T001", "T001"),
         ("T001W", "T001W", "T001Ws"),
         ("VBAK", "VBAK", "VBAKs"),
@@ -101,6 +102,22 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("jobs", "date_assigned_from", "start date"),
         ("claims", "date_claim_made", "date made"),
         ("lessons", "date_claim_made", "claim made date"),
+        ("staff", "date_joined_staff", "date joined"),
+        ("Products", "date_product_first_available", "date first available"),
+        ("mission", "Launched_Year", "launch year"),
+        ("mill", "built_year", "construction year"),
+        ("tweets", "createdate", "creation date"),
+        ("railway_manage", "From_Year", "start year"),
+        ("channels", "active_to_date", "active end date"),
+        ("head", "born_state", "birth state"),
+        ("customers", "date_last_hire", "last hire date"),
+        ("Addresses", "line_1", "address line 1"),
+        ("phone_market", "Num_of_stock", "stock level"),
+        ("Transactions", "date_of_transaction", "date"),
+        ("Transactions", "number_of_transactions", "number of transactions"),
+        ("Things", "Type_of_Thing_Code", "type code"),
+        ("documents", "Destruction_Authorised_by_Employee_ID", "authorising employee ID"),
+        ("debate", "Num_of_Audience", "audience size"),
         ("customers", "date_became_customer", "joining date"),
         ("channel", "share_in_percent", "share in percent"),
         ("artist", "year_join", "join year"),
@@ -151,6 +168,15 @@ def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, 
 def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, said: tuple[str, str]) -> None:
     columns = with_role([ColumnProfile(name, "", kind, role, name) for name in ("from", "to")], "trip")
     assert tuple(column.phrase for column in columns) == said
+
+
+def test_rows_that_detail_or_list_things_are_these() -> None:
+    tables = {"festival_detail": ("Festival_ID",), "list": ("LastName", "FirstName"), "order_details": ("order_id",)}
+    keys = {"festival_detail": Hints(key="Festival_ID"), "order_details": Hints(key="order_id")}
+    assert [name.plural for name in name_database(tables, keys).values()] == ["festivals", "people", "orders"]
+    names = name_database({**tables, "orders": ("order_id",)}, keys)
+    assert names["order_details"].plural == "order details"
+    assert name_database({"list": ("name",)}, {})["list"].plural == "lists"
 
 
 def test_what_would_ask_how_many_or_break_off_is_said_in_full() -> None:
@@ -248,6 +274,9 @@ def test_given_words_win_unless_they_speak_of_something_else() -> None:
     hints = Hints(words="artists", column_words={"ArtistId": "name", "f2": "follower id"})
     names = name_database({"artists": ("ArtistId", "f2")}, {"artists": hints})["artists"]
     assert names.phrases == {"ArtistId": "ID", "f2": "follower ID"}
+    tables = {"coach": ("Coach_name",), "player": ("id",)}
+    shifted = name_database(tables, {"coach": Hints(column_words={"Coach_name": "player name"})})
+    assert shifted["coach"].phrases == {"Coach_name": "name"}
 
 
 def test_semantics_names_are_said_as_given() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agro_data.intent.tree import Aggregate, Column, Query, SetOperation, walk
+from agro_data.profiling.names.row_nouns import counts_rows
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 
 
@@ -38,7 +39,5 @@ def _tells(node: object, alias: str, table: TableProfile) -> bool:
 
 
 def _keeps_count(parent: TableProfile, child: TableProfile) -> bool:
-    """Whether a column of `parent` says how many of `child` a row has: "taggings count", "number of taggings"."""
-    one, many = child.singular.lower(), child.plural.lower()
-    named = {f"{one} count", f"{many} count", f"count of {many}", f"number of {many}", f"total {many}", many}
-    return any(c.kind in ("integer", "real") and c.phrase.lower() in named for c in parent.columns)
+    """Whether a column of `parent` says how many of `child` a row has."""
+    return any(c.kind in ("integer", "real") and counts_rows(c.phrase, parent, child) for c in parent.columns)

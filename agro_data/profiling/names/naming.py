@@ -39,6 +39,7 @@ from agro_data.profiling.names.words import (
 _NEEDS_NOUN = word_set("number count order group class field part")
 _WITH_POINT = re.compile(r"[A-Z]+\d+\.\d+")  # "PM2.5"
 _LINKS = word_set("bridge junction link map mapping association")  # what a table does, beside the two that it joins
+_ROLLS = word_set("list directory register data")  # tables that are called so are of people, if their columns say so
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
 
 
@@ -72,7 +73,9 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
     stated = {name: hint for name, hint in hints.items() if hint.noun or hint.phrases}
     plain = {name: replace(hint, noun="", plural="", phrases={}) for name, hint in stated.items()}
     usual = name_database(tables, {**hints, **plain}) if stated else {}
-    nouns = _distinct_nouns(_compounds({name: _table_words(name, hints.get(name, Hints())) for name in tables}))
+    nouns = _distinct_nouns(
+        _compounds({name: _table_words(name, hints.get(name, Hints()), columns) for name, columns in tables.items()})
+    )
     every = {name: stem(words) for name, words in nouns.items()}
     known = frozenset(word for words in every.values() for word in words)  # a "stat" of "stats" is no status
     # "clm_no" of a payment is the number of a claim, if somebody said that "clm" are claims.
@@ -129,7 +132,7 @@ def _settle(names: dict[str, Names]) -> dict[str, Names]:
 # --- tables --------------------------------------------------------------------------------------------------------
 
 
-def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
+def _table_words(name: str, hint: Hints, columns: Sequence[str]) -> tuple[list[str], list[str]]:
     """(words without the prefixes that say what a table is for, all words)."""
     words = split_identifier(hint.noun) if hint.noun else _better_split(_plausible(hint.words, name), name)
     raw = split_identifier(name)
@@ -144,10 +147,27 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     while len(core) > 1 and core[-1] in known.suffixes:
         core = core[:-1]
     core, words = expand(core), expand(words)
-    while len(core) > 1 and core[-1] in LISTED and singular_word(core[-2]) in PEOPLE:
+    while len(core) > 1 and singular_word(core[-1]) in LISTED and _is_listed(core[:-1], hint.key):
         core = core[:-1]  # the rows of an employee list are employees
+    if (
+        len(core) == 1
+        and singular_word(core[0]) in _ROLLS
+        and {"first name", "last name"} <= {_plainly(one) for one in columns}
+    ):
+        core = ["people"]
     bare = [name.strip().lower() or _UNNAMED]
     return _participle_first(_verb_to_noun(core)) or bare, words or bare
+
+
+def _is_listed(words: list[str], key: str) -> bool:
+    """Whether rows of a table are what `words` say, by these or by its key: the details of a festival by its id."""
+    return singular_word(words[-1]) in PEOPLE or _plainly(key) in (
+        f"{spell(stem(words))} {last}" for last in ("ID", "code")
+    )
+
+
+def _plainly(column: str) -> str:
+    return spell(expand(split_identifier(column)))
 
 
 def _compounds(candidates: Mapping[str, tuple[list[str], list[str]]]) -> dict[str, tuple[list[str], list[str]]]:
@@ -223,6 +243,8 @@ def _column_words(
     title = title_of(column) if split_identifier(given) in ([], split_identifier(column)) else None
     words = flag_last(title.words if title else _better_split(given, column))
     own = in_context(column.lower(), "", table, others, nouns, is_key=column == hint.key)
+    if len(own) == 1 and starts_with(spelt := split_identifier(column), table):
+        own = spelt if any(starts_with(words, noun) and not starts_with(table, noun) for noun in others) else own
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
@@ -287,6 +309,11 @@ def _without_noun(
     if words[0] == "other" and len(words) > 2:
         # "other company details" of a company are its other details.
         return ["other", *_without_noun(words[1:], single, plural, others, is_key=False)]
+    of = words.index("of") if "of" in words[1:-1] else 0
+    if of and words[of + 1 :] in (single, plural) and words[of - 1] not in _NEEDS_NOUN:
+        return words[:of]  # "date of transaction", of a transaction
+    if of and words[of + 1 : -1] in (single, plural) and words[-1] == "code":
+        return [*words[:of], "code"]  # "type of thing code", of a thing
     own = [prefix for prefix in (single, plural) if starts_with(words, prefix)]
     prefix = own[0] if own else single[-1:]
     rest = words[len(prefix) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from agro_data.profiling.names.words import is_participle, noun_forms, singular_word
+from agro_data.profiling.names.words import is_participle, lexicon, noun_forms, singular_word
 from agro_data.profiling.profile import ColumnProfile
 
 _NOUNS = {
@@ -50,6 +50,7 @@ _NO_NAMES = {"address": "street"} | dict.fromkeys(
 )
 _PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
 _WITHIN = frozenset(["part", "child", "member", "component", "piece", "subset"])
+_AXES = frozenset(["x", "y", "z"])
 _KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
 
@@ -81,6 +82,8 @@ def _beside(column: ColumnProfile, others: set[str]) -> str:
     phrase = column.phrase
     if phrase == "day" and "month" in others:
         return "day of the month"
+    if phrase.lower() in _AXES and column.role == "measure" and {"x", "y"} <= {other.lower() for other in others}:
+        return f"{phrase} coordinate"
     single = " ".join(noun_forms(phrase.split())[0])
     if single == phrase or single not in others:
         return ""
@@ -108,6 +111,8 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     if phrase == singular and column.role == "text" and column.kind == "text":
         return _NO_NAMES.get(phrase, "name")  # "the city of a city" is its name
+    if phrase == singular and column.role == "category" and first:
+        return last  # no "allergy type with the most allergy types"
     if phrase == singular and column.role == "measure":
         return "amount" if phrase in _PAID else "value"  # "the salary of a salary"
     if column.role == "year" and phrase in ("year ID", "year key"):
@@ -116,6 +121,10 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return f"{phrase} number"
     if column.role == "year" and phrase in _DATED:
         return f"{phrase} year"
+    if first == "year" and last.endswith("ing") and column.role == "measure":
+        return f"number of years {last}"
+    if column.role == "measure" and any(phrase.lower() in series.values() for series in lexicon().series):
+        return f"{phrase} value"  # of a table with a column for each month
     if phrase == "spent" and column.role == "measure":
         return "amount spent"
     if " " in phrase or not (is_participle(phrase) or phrase in _STRONG):
