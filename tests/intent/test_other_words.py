@@ -122,7 +122,7 @@ def test_a_name_that_a_person_gave_is_kept() -> None:
     known = replace(PROFILE, tables=(COUNTRY, replace(SINGER, named=True), SONG))
     texts = asked(BORN, known)
     assert all("singer" in text for text in texts)
-    assert any("birthday" in text for text in texts)
+    assert any("date of birth" in text for text in texts)
 
 
 def test_names_of_tables_and_columns_stay() -> None:

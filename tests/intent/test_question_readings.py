@@ -156,6 +156,18 @@ def test_who_wants_the_figure_before_its_group_says_so() -> None:
     assert all(re.search(r"of artists, the room,? and the number", text) for text in said(between))
 
 
+def test_a_number_that_is_shown_is_said_to_be_one() -> None:
+    assert all(re.search("numbers? of followers", text) for text in said(Query((ARTISTS,), out(NAME, FOLLOWERS))))
+
+
+def test_an_id_beside_what_another_is_called_is_that_of_the_row() -> None:
+    joins = (Join("s", "a", (("artist_id", "id"),)),)
+    texts = said(Query((SONGS, ARTISTS), out(Column("a", "name"), Column("s", "id")), joins))
+    assert all(re.search(r"song id|ids? of (the |all |each )*songs?|songs'? ids", text.lower()) for text in texts), (
+        texts
+    )
+
+
 def test_the_length_of_a_text_is_that_of_a_name_alone() -> None:
     def lengths(key: Column) -> list[str]:
         return said(Query((ARTISTS,), (Output(NAME), Output(TextFunction("length", (key,)), "length"))))

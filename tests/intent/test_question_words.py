@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.comparing import compared, counted
 from agro_data.intent.questions.styles import verb_for
 from agro_data.intent.questions.values import quoted, say_number, say_value
 from agro_data.intent.questions.voice import Voice
@@ -31,6 +32,9 @@ PLURALS = {
     "id": "ids",
     "employee ID": "employee IDs",
     "hours played": "hours played",
+    "years as tallest": "years as tallest",
+    "dates active": "dates active",
+    "state or province": "states or provinces",
     "GDP": "GDPs",
     "date moved in": "dates moved in",
     "amount claimed": "amounts claimed",
@@ -119,6 +123,21 @@ def test_a_moment_is_a_date_and_a_time_where_the_engine_compares_moments() -> No
     said = {say_value(Value("2021-03-05", ("t", "at")), zoned, Voice("formal", s)) for s in range(40)}
     assert said == {"2021-03-05 (UTC)", "March 5, 2021 (UTC)"}
     assert str(moment.value) in say_value(moment, replace(zoned, declared_type="VARCHAR"), Voice("formal", 0))
+
+
+def test_a_plural_of_what_was_done_is_counted() -> None:
+    assert [counted(one) for one in ("games played", "seats", "weeks on top")] == [
+        "games played",
+        "seats",
+        "weeks on top",
+    ]
+    assert [counted(one) for one in ("amounts paid", "money requested", "date played")] == ["", "", ""]
+    assert words.article("money requested") == "money requested"
+
+
+def test_nobody_has_sex() -> None:
+    said = {compared("sex", "text", "=", "M", Voice(f"{n}")).have for n in range(40)}
+    assert said == {"the sex M"}
 
 
 def test_a_unit_is_said_once() -> None:

@@ -21,7 +21,7 @@ from agro_data.intent.questions.habits import (
     SINGULAR_LIST,
 )
 from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import is_part, owner, subject, term
+from agro_data.intent.questions.phrases import is_part, owner, quantity, subject, term
 from agro_data.intent.questions.relatives import deed
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
@@ -62,7 +62,7 @@ def answer(scene: Scene, select: Sequence[Output], rows: Described) -> Content:
     if all(map(is_figure, expressions)):
         return totals(scene, expressions, rows.many)
     if all(_is_own(scene, e, rows.base) for e in expressions):
-        return _own(scene, [term(scene, e, rows.base) for e in expressions], rows)
+        return _own(scene, [quantity(scene, e, rows.base) for e in expressions], rows)
     turned = _in_other_case(scene, expressions, rows)
     if turned is not None:
         return turned
@@ -226,8 +226,13 @@ def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     for i, (whose, names) in enumerate(groups):
         # "Its name", where another's name follows.
         again = len(names) == 1 and any(names == others for _, others in groups[i + 1 :])
-        own = f"{scene.its(base) if again else 'the'} {listed_names(scene.voice, names)}"
-        said.append(own if not whose else _theirs(scene, base, whose, names))
+        if whose:
+            said.append(_theirs(scene, base, whose, names))
+            continue
+        # Behind "the name of its customer", "the id" may be the customer's.
+        alone = len(groups) > 1 and [name.lower() for name in names] == ["id"]
+        shown = [compounded(scene.one(base), name) for name in names] if alone else names
+        said.append(f"{scene.its(base) if again else 'the'} {listed_names(scene.voice, shown)}")
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
@@ -247,7 +252,7 @@ def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> lis
     groups: list[tuple[str, list[str]]] = []
     for e in expressions:
         key = e.source if isinstance(e, Column) and not scene.same(base, e.source) else ""
-        name = scene.phrase(e) if isinstance(e, Column) else term(scene, e, base)
+        name = scene.phrase(e) if isinstance(e, Column) and key else quantity(scene, e, base)
         if groups and groups[-1][0] == key:
             groups[-1][1].append(name)
         else:

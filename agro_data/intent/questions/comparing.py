@@ -116,6 +116,7 @@ def _equal(phrase: str, text: str, voice: Voice) -> Atom:
         said = f"{phrase} {text}"
         return Atom(whose=f"{phrase} is {text}", after=said, verb=(f"are {said}", f"is {said}"))
     have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
+    have = f"the {phrase} {text}" if phrase == "sex" else have  # who "has sex" does another thing
     return Atom(have=have, whose=f"{phrase} {words.be(phrase)} {text}", after=placed(phrase, text, voice))
 
 
@@ -271,7 +272,9 @@ def counted(phrase: str) -> str:
     if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
         return phrase[10:]
     behind = words.head(phrase)[1]
-    simple = (behind == "" or (behind.startswith(_PLACED) and not without_unit(phrase)[1])) and words.is_plural(phrase)
+    done = words.is_participle(behind.strip())  # "games played"
+    placed_so = behind.startswith(_PLACED) and not without_unit(phrase)[1]
+    simple = (behind == "" or done or placed_so) and words.is_plural(phrase)
     return phrase if simple and words.last_word(phrase).lower() not in NOT_COUNTED else ""
 
 
@@ -280,8 +283,10 @@ def placed(phrase: str, text: str, voice: Voice) -> str:
     last = words.last_word(phrase).lower()
     if phrase in ("city", "state", "county", "province", "district", "region", "town"):
         return voice.pick(f"in the {phrase} of {text}", f"in {phrase} {text}")
-    if phrase in ("country", "continent", "nationality"):
+    if phrase in ("country", "nation", "continent", "nationality"):
         return voice.pick(f"from {text}", f"in {text}") if phrase != "nationality" else ""
+    if phrase == "month":
+        return f"in {text}"
     if phrase == "headquarters":
         return f"with headquarters in {text}"
     if phrase in ("location", "venue"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from agro_data.intent.questions import words
-from agro_data.intent.questions.relatives import key_phrase, key_role, linked, shortened
+from agro_data.intent.questions.relatives import key_person, key_role, linked, shortened
 from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Expression, Join, Query, walk
@@ -233,7 +233,7 @@ class Scene:
         child_table, parent_table = self.table(child), self.table(parent)
         if child_table is None or parent_table is None or len(columns) != 1 or columns[0] not in child_table.by_name:
             return None
-        phrase = key_phrase(child_table, columns[0])
+        phrase = key_person(child_table, columns[0], parent_table.singular)
         people = words.is_person(phrase) and words.is_person(parent_table.singular)
         nouns = {t.singular.lower() for t in self.profile.tables} | {parent_table.plural.lower()}
         return phrase if people and phrase.lower() not in nouns else None

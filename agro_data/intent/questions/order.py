@@ -131,7 +131,7 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
     adjective = superlative_adjective(scene, key, base, phrase)
     if adjective and scene.voice.chance(0.6):
         return f"{count}{adjective} {noun}"
-    return _with(scene, f"{count}{noun}", plain, f"the {extreme(scene, key, base, k)}")
+    return _with(scene, f"{count}{noun}", plain, f"the {extreme(scene, key, base, k)}", several=k > 1)
 
 
 def extreme(scene: Scene, key: OrderKey, base: str, k: int = 1) -> str:
@@ -148,18 +148,18 @@ def extreme(scene: Scene, key: OrderKey, base: str, k: int = 1) -> str:
     return f"{extreme_word(scene, key.expression, key.descending, k)} {phrase}"
 
 
-def _with(scene: Scene, noun: str, plain: str, best: str) -> str:
+def _with(scene: Scene, noun: str, plain: str, best: str, several: bool) -> str:
     """The superlative straight after a bare noun; after a noun with conditions it would attach to the last of them."""
     if noun.endswith(plain):
-        return f"{noun} {holding(scene, plain)} {best}"
+        return f"{noun} {holding(scene, plain, several)} {best}"
     return f"{noun}, the one with {best}"
 
 
-def holding(scene: Scene, noun: str) -> str:
-    """ "with", or "that has", "who have" after the noun."""
+def holding(scene: Scene, noun: str, several: bool = False) -> str:
+    """ "with", or "that has", "who have" after the noun, which need not show that it is of `several`: "aircraft"."""
     if scene.voice.weigh(SUPERLATIVE) == "with":
         return "with"
-    return f"{'who' if words.is_person(noun) else 'that'} {'have' if words.is_plural(noun) else 'has'}"
+    return f"{'who' if words.is_person(noun) else 'that'} {'have' if several or words.is_plural(noun) else 'has'}"
 
 
 def _countable(scene: Scene, key: OrderKey) -> bool:

@@ -110,8 +110,10 @@ def _fits(found: re.Match[str], nouns: frozenset[str]) -> bool:
 
 
 def _in_place(found: re.Match[str], other: str) -> str:
-    """What is said for an entry where it stands: a population may be a number of inhabitants, its density may not."""
-    return other if " of " not in other or found.end() == len(found.string) else found[0]
+    """What is said for an entry where it stands: a population may be a number of inhabitants, its density may not, nor
+    that of a city.
+    """
+    return other if " of " not in other or found[0] == found.string else found[0]
 
 
 def _renamed(

@@ -18,7 +18,7 @@ from agro_data.intent.questions.comparing import (
 )
 from agro_data.intent.questions.date_parts import date_test, part_of_date
 from agro_data.intent.questions.equality import by_meaning, called, stated
-from agro_data.intent.questions.functions import combined, function_words, metric, text_function
+from agro_data.intent.questions.functions import TAKEN, combined, function_words, metric, text_function
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
@@ -152,10 +152,10 @@ def versioned(scene: Scene, expression: Expression) -> str:
 
 
 def quantity(scene: Scene, expression: Expression, base: str) -> str:
-    """What is averaged or ranked: "price"; "number of followers", where a plural stands for how many there are."""
+    """What is shown, averaged or ranked: "price"; "number of followers" of a plural that says how many there are."""
     phrase = term(scene, expression, base)
     profile = _profile(scene, expression)
-    many = profile is not None and profile.integral and counted(phrase) == phrase
+    many = profile is not None and profile.integral and counted(phrase) == phrase and not phrase.startswith(TAKEN)
     return f"number of {phrase}" if many else phrase
 
 

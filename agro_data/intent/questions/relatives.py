@@ -24,6 +24,11 @@ def key_phrase(child: TableProfile, column: str) -> str:
     return _KEY_WORDS.sub("", child.by_name[column].phrase)
 
 
+def key_person(child: TableProfile, column: str, noun: str) -> str:
+    """The same of a person: "creating staff" of "created by staff id"; `noun` is what others call the person."""
+    return _doer(key_phrase(child, column), noun)
+
+
 def _without_key(child: TableProfile, columns: tuple[str, ...], parent: TableProfile, profile: DatabaseProfile) -> str:
     """The same without what the parent calls its key: "home team" of "home team API id", where a team has an API id."""
     phrase = child.by_name[columns[0]].phrase

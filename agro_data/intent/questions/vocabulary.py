@@ -5,7 +5,7 @@
 INVARIANT = frozenset((
     "aircraft", "athletics", "bluetooth", "chassis", "clothing", "contents", "data", "equipment", "faculty", "feedback",
     "furniture", "gps", "gross", "hardware", "headquarters", "information", "luggage", "means", "media",
-    "metadata", "news", "personnel", "research", "sales", "series", "software", "species", "staff", "weather",
+    "metadata", "money", "news", "personnel", "research", "sales", "series", "software", "species", "staff", "weather",
 ))
 
 # Prepositions at the end of a name, and names that read as pronouns.
@@ -89,6 +89,7 @@ BORNE = frozenset((
 EVENTS = {
     "birth": "born", "built": "built", "closed": "closed", "completed": "completed", "completion": "completed",
     "construction": "built", "created": "created", "creation": "created", "delivered": "delivered",
+    "destroyed": "destroyed", "discontinued": "discontinued",
     "established": "established", "filed": "filed", "foundation": "founded", "founded": "founded",
     "founding": "founded", "hire": "hired", "hired": "hired", "issued": "issued", "launch": "launched",
     "launched": "launched", "made": "made", "opened": "opened", "opening": "opened", "paid": "paid",

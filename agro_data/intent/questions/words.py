@@ -11,6 +11,7 @@ from agro_data.intent.questions.vocabulary import (
     INVARIANT,
     IRREGULAR_PARTICIPLES,
     SINGULAR_IN_S,
+    STATES,
     WITHOUT_PLURAL,
 )
 from agro_data.profiling.names.people import PEOPLE
@@ -27,7 +28,9 @@ def last_word(phrase: str) -> str:
 NOT_PHRASAL = "".join(
     rf"(?<!\b{verb})" for verb in ("buy", "check", "clock", "drop", "log", "opt", "sign", "trade", "walk")
 )
-_TAIL = re.compile(rf" (?:(?:of|per|for|at|to|from|by|with|that|who|whose)(?= |$)|\()|{NOT_PHRASAL} (?:in|on)(?= |$)")
+_TAIL = re.compile(
+    rf" (?:(?:of|per|for|as|at|to|from|by|with|that|who|whose)(?= |$)|\()|{NOT_PHRASAL} (?:in|on)(?= |$)"
+)
 
 
 @cache
@@ -40,17 +43,18 @@ def head(phrase: str) -> tuple[str, str]:
     found = _TAIL.search(phrase)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
-    if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
+    if start.startswith(("date ", "dates ")) and any(map(is_participle, start.split(" "))):
         start = start.split(" ", 1)[0]
     before, _, last = start.rpartition(" ")
-    if before and _is_participle(last):
+    if before and (is_participle(last) or (last in STATES and before.endswith("s"))):  # "dates active"
         start = before
-    elif not before and _is_participle(last):
+    elif not before and is_participle(last):
         start = phrase
     return start, phrase[len(start) :]
 
 
-def _is_participle(word: str) -> bool:
+def is_participle(word: str) -> bool:
+    """Whether a word behind a noun says what was done with it: "played", "held"."""
     return word in IRREGULAR_PARTICIPLES or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
 
 
@@ -69,11 +73,14 @@ def is_plural(phrase: str) -> bool:
 @cache
 def plural(phrase: str) -> str:
     """Plural of a singular noun phrase; a plural stays as it is."""
+    one, either, other = phrase.partition(" or ")
+    if either:
+        return f"{plural(one)} or {plural(other)}"
     start, rest = head(phrase)
     if is_plural(phrase) or start.lower() in ("how", "why", "when", "where", "who"):
         return phrase
     before, _, word = start.rpartition(" ")
-    if not before and _is_participle(word):
+    if not before and is_participle(word):
         return f"{phrase} values"
     if word in WITHOUT_PLURAL or (len(word) == 1 and word.isalpha()):  # the plural of "i" is not "we"
         return f"{phrase} values"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from agro_data.intent.questions.functions import NAMED
+from agro_data.intent.questions.words import last_word
 from agro_data.intent.sampling.atlas import is_number, sayable
 from agro_data.intent.sampling.choose import fixed, outputs
 from agro_data.intent.sampling.filters import condition, conditions, short_between
@@ -261,7 +263,9 @@ def text_function(scene: Scene) -> Draft | None:
     if len(label) >= 2 and scene.chance(0.5):
         full = TextFunction("join_words", tuple(Column(frame.root, c.name) for c in label[:2]))
         return Draft(frame.query(select=(Output(full, "full_name"),), where=where))
-    kind = scene.pick(("length", "longest", "upper", "lower", "initial"), (2, 1, 1.5, 1, 1.5))
+    # A country is not as long as its name, and of actors, the longest duration is no number of letters.
+    long = 1 if last_word(column.phrase).lower() in NAMED else 0
+    kind = scene.pick(("length", "longest", "upper", "lower", "initial"), (2 * long, 1 * long, 1.5, 1, 1.5))
     if kind == "length":
         return Draft(frame.query(select=(Output(key), Output(TextFunction("length", (key,)), "length")), where=where))
     if kind == "longest":
