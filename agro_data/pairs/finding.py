@@ -175,6 +175,13 @@ _KINDS = (
         "A row that LEFT JOIN finds no match for counts as one",
         "count a column of the joined table",
     ),
+    Kind(
+        "namesakes",
+        "warning",
+        False,
+        "Rows that are called the same are taken for one",
+        "go by the key: IN or NOT IN over it, GROUP BY it",
+    ),
     Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
     Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
     Kind("useless_predicate", "note", True, "A condition that never changes the answer", "take it out"),
