@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,18 +111,22 @@ def ask(
     decoding: Decoding = GREEDY,
     seed: int = 0,
     check: bool = True,
+    doing: Callable[[str], object] = lambda what: None,
 ) -> Reply:
     """The answer of `agent`, and with `check` the findings against it. All SQL runs in the sandbox; the database is
-    only read.
+    only read. What takes long is told to `doing` when it begins.
 
     Raises `ConfigError` when no table can be read, or none fits into the agent's budget.
     """
+    doing(f"reads the tables of {database.path.name}")
     asked = one_question(question, database, cache, evidence)
+    doing(f"{agent.name} writes")
     [task] = asked.tasks(agent.prompt_format)
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.policy, sandbox, decoding, seed)
     findings = result = None
     if found.answer:
+        doing("runs and checks the answer")
         with Sandbox(1, SHOWING_LIMITS) as sandbox:
             [result] = sandbox.run(database, [found.answer], "rows")
     if check and found.answer:

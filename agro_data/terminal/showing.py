@@ -10,11 +10,13 @@ import re
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from agro_data.terminal.streams import AS_IT_IS, Screen, notes, screen, unread
 
@@ -49,6 +51,13 @@ def say(text: str, first: str = "", rest: str = "", style: str | None = None) ->
             drop_whitespace=True, break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
         screen.print("\n".join(lines), style=style, soft_wrap=True)
+
+
+@contextmanager
+def doing() -> Iterator[Callable[[str], None]]:
+    """While the block runs, a terminal shows what is being done, as last told; nothing of it stays."""
+    with notes.status("") as status:
+        yield lambda what: status.update(Text(visible(what)))
 
 
 def put(text: str) -> None:

@@ -14,7 +14,7 @@ from agro_data.pairs.finding import KINDS
 from agro_data.protocol import number_text
 from agro_data.shown import print_json
 from agro_data.terminal.running import FAILED_SOME
-from agro_data.terminal.showing import say, shortened, show_result, tell
+from agro_data.terminal.showing import doing, say, shortened, show_result, tell
 from agro_data.terminal.streams import screen
 from agro_data.terminal.verb import Verb
 from agro_data.verbs.options import A_PATH, json_of
@@ -90,12 +90,24 @@ def ask_command(
     prompt_format = prompt_format_named(style, budget)
     found, problems = find_database(database)
     cache = cache_folder(RunConfig())
-    agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto")
-    if names is None:
-        names = isinstance(agent.sampler, RestrictedSampler)
-    how = decoding_named(decoding, samples, names=names, checks=check)
-    seen = glance(found.path)
-    reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
+    with doing() as told:
+        told(f"loads {model}")
+        agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto")
+        if names is None:
+            names = isinstance(agent.sampler, RestrictedSampler)
+        how = decoding_named(decoding, samples, names=names, checks=check)
+        seen = glance(found.path)
+        reply = ask(
+            question,
+            found,
+            agent,
+            cache,
+            evidence=evidence,
+            decoding=how,
+            seed=seed,
+            check=check,
+            doing=told,
+        )
     print_json(reply.as_dict()) if as_json else _show(reply)
     tell([*problems, *reply.notes], "dim")
     if reply.not_shown and agent.run is None:

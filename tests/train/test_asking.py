@@ -37,8 +37,16 @@ def looks_first(text: str, number: int, seed: int) -> str:
 
 
 def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Path) -> None:
-    sampler = Scripted(looks_first)
-    reply = ask("Which schools are young?", database, agent(sampler), tmp_path, evidence="Young is after 1930.")
+    sampler, told = Scripted(looks_first), list[str]()
+    reply = ask(
+        "Which schools are young?",
+        database,
+        agent(sampler),
+        tmp_path,
+        evidence="Young is after 1930.",
+        doing=told.append,
+    )
+    assert told == ["reads the tables of school.sqlite", f"{reply.model} writes", "runs and checks the answer"]
     assert "Evidence: Young is after 1930." in sampler.calls[0][0]
     assert " school( school_id*, name, city, founded)" in sampler.calls[0][0]
     assert [step.turn.thought for step in reply.steps] == ["I look how late.", "I know."]
