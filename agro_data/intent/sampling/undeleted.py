@@ -13,7 +13,8 @@ from agro_data.profiling.profile import DatabaseProfile, Mark, TableProfile
 def held_to_undeleted(query: Tree, profile: DatabaseProfile) -> Tree | None:
     """`query` without rows that are marked as deleted, but of tables of which it asks what is.
 
-    None where it keeps rows without others, as a LEFT JOIN does, and these may be deleted; or counts such by their keys.
+    None where it keeps rows without others, as a LEFT JOIN does, and these may be deleted; or counts such by their
+    keys.
     """
     if _counts_by_key(query, profile):
         return None
