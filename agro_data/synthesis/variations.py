@@ -24,10 +24,9 @@ from agro_data.intent.rename import transform
 from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas, is_number, sayable
 from agro_data.intent.sampling.choose import adds_up
-from agro_data.intent.sampling.one_unit import in_one_unit
 from agro_data.intent.sampling.plausibility import plausibility
 from agro_data.intent.sampling.prior import Prior
-from agro_data.intent.sampling.sample import canonical, touched
+from agro_data.intent.sampling.sample import canonical, settled, touched
 from agro_data.intent.sampling.scene import Scene
 from agro_data.intent.shapes import GENERATORS
 from agro_data.intent.tree import (
@@ -276,7 +275,7 @@ def _advanced(intent: Intent, atlas: Atlas, rng: Random, prior: Prior) -> Iterat
         for _ in range(TRIES):
             target = rng.choice(targets) if targets else None
             scene = Scene(atlas, prior, rng, target)
-            draft = in_one_unit(scene, GENERATORS[shape](scene))
+            draft = settled(scene, GENERATORS[shape](scene))
             if draft is None:
                 continue
             query = canonical(draft.query)

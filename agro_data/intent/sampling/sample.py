@@ -88,7 +88,7 @@ def sample_intents(
         draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
             scene = Scene(atlas, chosen, rng, target)
-            shape, draft = "list", _settled(scene, plain_list(scene))
+            shape, draft = "list", settled(scene, plain_list(scene))
         if target:
             # Asked for even when nothing came of it, so that one hopeless column does not hold the floor.
             uses[target] += 1
@@ -120,13 +120,13 @@ def _draft(
     """A new draft of `shape`, or None: tried a few times, so that what is easy to make does not crowd out the rest."""
     for _ in range(TRIES):
         scene = Scene(atlas, prior, rng, target)
-        draft = _settled(scene, GENERATORS[shape](scene))
+        draft = settled(scene, GENERATORS[shape](scene))
         if draft is not None and identity(draft.query) not in seen:
             return draft
     return None
 
 
-def _settled(scene: Scene, draft: Draft | None) -> Draft | None:
+def settled(scene: Scene, draft: Draft | None) -> Draft | None:
     """The draft, asked of rows that belong together: of one unit, and of those that are current and not deleted."""
     draft, profile = in_one_unit(scene, draft), scene.atlas.profile
     query = None if draft is None else held_to_undeleted(held_to_current(draft.query, profile), profile)
