@@ -107,6 +107,40 @@ def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
         ]
 
 
+_FIGURES = "region,year,deaths\n" + "".join(f"R{n % 4},202{n // 4},{n * 7}\n" for n in range(12))
+
+
+@pytest.mark.parametrize("loaded", [2**20, 0])
+@pytest.mark.parametrize(
+    ("above", "below", "told"),
+    [
+        ("", "\nSource: Office, Table 4.1\n", "last line is"),
+        ("", "* provisional\nSource: Office\n", "last 2 lines are"),
+        (
+            "Deaths by region, all causes\n\n",
+            "\n1) Figures of May, without corrections\n\n(p)\n",
+            "last 2 lines are",
+        ),
+    ],
+)
+def test_notes_below_the_rows_of_a_csv_are_no_rows(
+    loaded: int, above: str, below: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_at_most(loaded, monkeypatch)
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", above + _FIGURES + below).parent
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
+        assert any(f"its {told} taken for notes below the rows" in said for said in connection.problems)
+
+
+@pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
+def test_rows_that_lack_a_part_are_no_notes(below: str, tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent
+    csv_file(shop / "good.csv", "remark\nfair\nbad\n")
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["good"]
+
+
 @pytest.mark.parametrize("loaded", [2**20, 0])
 def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
     loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,8 @@ _SCRIPT = """
 CREATE TABLE campus (id INTEGER PRIMARY KEY, name TEXT, x REAL, y REAL, number_of_loans INTEGER);
 CREATE TABLE degrees (campus INTEGER REFERENCES campus(id), year INTEGER, degrees INTEGER, PRIMARY KEY (campus, year));
 CREATE TABLE faculty (campus INTEGER REFERENCES campus(id), year INTEGER, faculty INTEGER, PRIMARY KEY (campus, year));
+CREATE TABLE population (
+  campus INTEGER REFERENCES campus(id), year INTEGER, population INTEGER, PRIMARY KEY (campus, year));
 CREATE TABLE salaries (id INTEGER PRIMARY KEY, campus INTEGER REFERENCES campus(id), salary INTEGER);
 CREATE TABLE loan (id INTEGER PRIMARY KEY, campus INTEGER REFERENCES campus(id), amount REAL);
 CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, year_working INTEGER, seats INTEGER);
@@ -41,7 +43,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
         many = range(1, 41)
         campuses = [(n, f"Campus {n}", n * 1.37, n * 2.11 - 40, n * 7 % 31) for n in many]
         connection.executemany("INSERT INTO campus VALUES (?, ?, ?, ?, ?)", campuses)
-        for table in ("degrees", "faculty"):
+        for table in ("degrees", "faculty", "population"):
             counts = [(n, 2000 + n % 2, n * 37 % 901) for n in many]
             connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", counts)
         connection.executemany("INSERT INTO salaries VALUES (?, ?, ?)", [(n, n, n * 331 % 9000 + 900) for n in many])
@@ -69,6 +71,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     [
         ("degrees", "degree records", "degrees", "degrees"),  # degrees of a year, and no degree
         ("faculty", "faculty records", "faculty", "faculty"),
+        ("population", "population records", "population", "value"),
         ("salaries", "salaries", "salary", "amount"),
         ("debate_people", "debate people records", "debate", "debate"),  # two people each
         ("people", "people", "seats", "seats"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import glob
-import gzip
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,10 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
+from agro_data.databases.files.csv_footnotes import without_footnotes
 from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
+from agro_data.databases.files.text_files import opened
 from agro_data.databases.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -71,12 +72,13 @@ class Written:
     header: bool
     skipped: int  # lines above the header
     marks: Mapping[str, str]
+    passes_over: bool = False  # lines with another number of cells, which are no rows
 
     def settings(self) -> str:
         """What `read_csv` is told, so that it does not look itself."""
         columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in self.columns.items())
         marks = ", ".join(f"{name}={literal(mark)}" for name, mark in self.marks.items())
-        skip = f"skip={self.skipped}, {_NO_COMMENTS}"
+        skip = f"skip={self.skipped}, {_NO_COMMENTS}{', ignore_errors=true' * self.passes_over}"
         return f"auto_detect=false, {skip}, header={self.header}, {marks}, columns={{{columns}}}"
 
     @property
@@ -88,7 +90,31 @@ class Written:
 
 def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]]:
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
-    written, remarks = _written(connection, file)
+    import duckdb  # noqa: PLC0415
+
+    try:
+        written, remarks = _written(connection, file)
+    except (NoTable, duckdb.InvalidInputException):
+        with without_footnotes(file, DELIMITERS) as cut:
+            if cut is None:
+                raise
+            written, remarks = _written(connection, cut.file)
+            whole = _counted_rows(connection, _query(connection, cut.file, written)[0])
+        lines = "last line is" if cut.notes == 1 else f"last {cut.notes} lines are"
+        query, further = _query(connection, file, replace(written, passes_over=True))
+        if _counted_rows(connection, query) != whole:
+            raise
+        return query, [*remarks, f"its {lines} taken for notes below the rows, and no row", *further]
+    query, further = _query(connection, file, written)
+    return query, [*remarks, *further]
+
+
+def _counted_rows(connection: duckdb.DuckDBPyConnection, query: str) -> object:
+    return connection.execute(f"SELECT count(*) FROM ({query})").fetchall()[0][0]
+
+
+def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) -> tuple[str, list[str]]:
+    """What reads the rows of a file that is so written, and remarks on its columns."""
 
     def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
@@ -100,7 +126,7 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
     numbers = _numbers(connection, query(texts, formats), kept)
     marked = ", ".join(f"{_as_number(name, kind)} AS {quoted(name)}" for name, kind in numbers.items())
     chosen = f"* REPLACE ({marked})" if marked else "*"
-    return query(texts, formats, chosen), [*remarks, *_remarks_on_dates(texts), *_remarks_on_numbers(numbers)]
+    return query(texts, formats, chosen), [*_remarks_on_dates(texts), *_remarks_on_numbers(numbers)]
 
 
 def settings_of_parts(
@@ -184,7 +210,7 @@ def _first_odd(file: Path, mark: str) -> str:
     """The first line with another number of cells than most have, in brackets."""
     first: dict[int, int] = {}
     counts: Counter[int] = Counter()
-    with _opened(file) as stream, suppress(csv.Error):
+    with opened(file) as stream, suppress(csv.Error):
         rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
         for cells in islice(rows, _LOOKED_THROUGH):
             if cells:
@@ -223,7 +249,7 @@ def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> 
 
 def _first_line(file: Path, written: Written) -> list[str]:
     """The cells of the first line that was not skipped."""
-    with _opened(file) as stream:
+    with opened(file) as stream:
         for _ in range(written.skipped):
             stream.readline(LONGEST_LINE)
         line = stream.readline(LONGEST_LINE).decode(errors="replace").removeprefix("\ufeff")
@@ -267,7 +293,7 @@ def _title(file: Path, written: Written) -> int | None:
     """
     if written.skipped > TITLE_LINES:
         return None
-    with _opened(file) as stream:
+    with opened(file) as stream:
         lines = [stream.readline(LONGEST_LINE).strip() for _ in range(written.skipped)]
         below = sum(1 for _ in islice(iter(lambda: stream.readline(LONGEST_LINE), b""), 1 + written.skipped)) - 1
     filled = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf")]
@@ -276,10 +302,6 @@ def _title(file: Path, written: Written) -> int | None:
     if len(titles) > below or any(line.count(written.marks["delim"].encode()) > max(ends, 0) for line in titles):
         return None
     return len(filled)
-
-
-def _opened(file: Path) -> IO[bytes]:
-    return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")  # type: ignore[return-value]
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------

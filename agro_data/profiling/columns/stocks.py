@@ -35,7 +35,7 @@ def with_days_of_stocks(tables: Sequence[TableProfile], keys: Sequence[ForeignKe
         name, within = day
         whole = not _TAKEN.isdisjoint([*split_identifier(table.name), *split_identifier(name)])
         columns = (
-            replace(c, within=(*c.within, within)) if c.role == "measure" and (whole or _is_stock(c)) else c
+            replace(c, within=(*c.within, within)) if is_stock(c) or (whole and c.role == "measure") else c
             for c in table.columns
         )
         return replace(table, columns=tuple(columns))
@@ -43,8 +43,9 @@ def with_days_of_stocks(tables: Sequence[TableProfile], keys: Sequence[ForeignKe
     return tuple(map(held, tables))
 
 
-def _is_stock(column: ColumnProfile) -> bool:
-    return not _STOCKS.isdisjoint(split_identifier(column.name))
+def is_stock(column: ColumnProfile) -> bool:
+    """Whether a quantity is called as what is there at some time, and counted again at another."""
+    return column.role == "measure" and not _STOCKS.isdisjoint(split_identifier(column.name))
 
 
 def _days(

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agro_data.profiling.names.words import noun_forms, spell, stem
+from agro_data.profiling.columns.stocks import is_stock
+from agro_data.profiling.names.words import noun_forms, spell, split_identifier, stem
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 
 _STORED = "recorded "  # before a number that a row keeps, where the rows themselves can be counted
@@ -58,6 +59,8 @@ def _records(table: TableProfile, keys: Sequence[ForeignKey], tables: Sequence[T
     counting = next((column for column in table.columns if _counts_what_rows_are_called(column, table)), None)
     if counting is not None:
         return _called(table, spell(stem(counting.phrase.split())))
+    if any(is_stock(c) and split_identifier(c.name) == split_identifier(table.name) for c in table.columns):
+        return _called(table, table.singular)  # the population of a region in a year, of which each row has one
     own = [key for key in keys if key.table == table.name and len(key.columns) == 1]
     above = {key.ref_table for key in keys if key.table == table.name}
     parents = [other for other in tables if other.name in above]
