@@ -16,7 +16,7 @@ from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.questions import STYLES, render_question, words
 from agro_data.intent.questions.equality import stated
 from agro_data.intent.questions.relatives import key_role
-from agro_data.intent.sampling.atlas import is_kept_of_row
+from agro_data.intent.sampling.atlas import Atlas, is_kept_of_row
 from agro_data.intent.sampling.choose import adds_up
 from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import (
@@ -151,6 +151,7 @@ def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: Da
     [
         ("customer call", "call"),
         ("lost customer call", "lost call"),
+        ("lost customer record", "lost customer record"),  # no record was lost
         ("call of customer", "call of customer"),
         ("customer to be called", "customer to be called"),
         ("customer film", "customer film"),  # there are films
@@ -257,6 +258,16 @@ def test_when_a_row_was_written_is_hardly_asked(store: DatabaseProfile) -> None:
     asked = [i for i in drawn if any(isinstance(n, Column) and n.name == "last_update" for n in walk(i.query))]
     assert len(asked) < 0.06 * len(drawn)
     assert not is_kept_of_row(column("born", "date", "date", "birth date"))
+
+
+def test_numbers_of_things_are_no_groups(store: DatabaseProfile) -> None:
+    def groups(phrase: str) -> set[str]:
+        firm = store.table("firm")
+        town = replace(firm.column("town"), role="category", distinct=2, phrase=phrase)
+        tables = [replace(firm, rows=9, columns=(town,)) if one is firm else one for one in store.tables]
+        return {one.name for one in Atlas(replace(store, tables=tuple(tables))).categories("firm")}
+
+    assert (groups("town"), groups("number of towns")) == ({"town"}, set())
 
 
 @pytest.mark.parametrize("phrase", ["unit price", "accuracy", "slot", "minimum happiness", "x", "minute stoppage"])

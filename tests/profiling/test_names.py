@@ -108,7 +108,9 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("mill", "built_year", "construction year"),
         ("tweets", "createdate", "creation date"),
         ("railway_manage", "From_Year", "start year"),
-        ("channels", "active_to_date", "active end date"),
+        ("channels", "year_to_date", "year to date"),
+        ("stores", "number_of_units_in_stock", "number of units in stock"),
+        ("people", "born_in", "born in"),
         ("head", "born_state", "birth state"),
         ("customers", "date_last_hire", "last hire date"),
         ("Addresses", "line_1", "address line 1"),
@@ -170,12 +172,29 @@ def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, sai
     assert tuple(column.phrase for column in columns) == said
 
 
+@pytest.mark.parametrize(
+    ("phrase", "kind", "role", "said"),
+    [
+        ("active to date", "date", "date", "active end date"),
+        ("year to date", "real", "measure", "year to date"),  # the sum so far
+        ("years working", "integer", "measure", "number of years working"),
+        ("year rating", "integer", "measure", "year rating"),
+        ("trip type", "text", "category", "type"),  # of a trip type
+    ],
+)
+def test_what_ends_in_a_year_or_date_is_told_by_its_role(phrase: str, kind: Kind, role: Role, said: str) -> None:
+    (column,) = with_role([ColumnProfile("x", "", kind, role, phrase)], "trip type")
+    assert column.phrase == said
+
+
 def test_rows_that_detail_or_list_things_are_these() -> None:
     tables = {"festival_detail": ("Festival_ID",), "list": ("LastName", "FirstName"), "order_details": ("order_id",)}
     keys = {"festival_detail": Hints(key="Festival_ID"), "order_details": Hints(key="order_id")}
     assert [name.plural for name in name_database(tables, keys).values()] == ["festivals", "people", "orders"]
     names = name_database({**tables, "orders": ("order_id",)}, keys)
     assert names["order_details"].plural == "order details"
+    entries = name_database({"journal_entries": ("journal_id",)}, {"journal_entries": Hints(key="journal_id")})
+    assert entries["journal_entries"].plural == "journal entries"
     assert name_database({"list": ("name",)}, {})["list"].plural == "lists"
 
 

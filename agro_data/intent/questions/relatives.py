@@ -140,6 +140,9 @@ def _less(noun: str, owner: str, last: bool) -> str:
     said, own = noun.split(" "), owner.split(" ")
     for at in range(len(said) - len(own) + 1):
         rest = [*said[:at], *said[at + len(own) :]]
-        if said[at : at + len(own)] == own and rest and (last or rest[-1] == said[-1]):
+        told = (
+            at and rest[-1:] == ["record"] == said[at + len(own) :]
+        )  # a record of "affected regions" is none affected
+        if said[at : at + len(own)] == own and rest and not told and (last or rest[-1] == said[-1]):
             return "" if rest[0] in PREPOSITIONS | {"not"} else " ".join(rest)
     return ""

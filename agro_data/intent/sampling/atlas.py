@@ -203,6 +203,7 @@ class Atlas:
             and not has_blanks(c)
             and not is_prose(c)
             and c.kind != "blob"
+            and not c.phrase.lower().startswith("number of ")  # "the numbers of matches with an injury" are no groups
             and (
                 c.role in ("category", "boolean")
                 or (c.role == "year" and c.distinct <= FEW)

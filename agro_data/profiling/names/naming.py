@@ -147,7 +147,7 @@ def _table_words(name: str, hint: Hints, columns: Sequence[str]) -> tuple[list[s
     while len(core) > 1 and core[-1] in known.suffixes:
         core = core[:-1]
     core, words = expand(core), expand(words)
-    while len(core) > 1 and singular_word(core[-1]) in LISTED and _is_listed(core[:-1], hint.key):
+    while len(core) > 1 and singular_word(core[-1]) in LISTED and _is_listed(core, hint.key):
         core = core[:-1]  # the rows of an employee list are employees
     if (
         len(core) == 1
@@ -160,10 +160,13 @@ def _table_words(name: str, hint: Hints, columns: Sequence[str]) -> tuple[list[s
 
 
 def _is_listed(words: list[str], key: str) -> bool:
-    """Whether rows of a table are what `words` say, by these or by its key: the details of a festival by its id."""
-    return singular_word(words[-1]) in PEOPLE or _plainly(key) in (
-        f"{spell(stem(words))} {last}" for last in ("ID", "code")
-    )
+    """Whether rows are what the words before the last say, by these or by the key: festival details by a festival id.
+
+    One thing may have several entries or records.
+    """
+    what = words[:-1]
+    keyed = _plainly(key) in (f"{spell(stem(what))} ID", f"{spell(stem(what))} code")
+    return singular_word(what[-1]) in PEOPLE or (keyed and singular_word(words[-1]) not in ("entry", "record"))
 
 
 def _plainly(column: str) -> str:

@@ -50,6 +50,9 @@ _NO_NAMES = {"address": "street"} | dict.fromkeys(
 )
 _PAID = frozenset(["bonus", "budget", "cost", "fee", "income", "payment", "price", "revenue", "salary", "wage"])
 _WITHIN = frozenset(["part", "child", "member", "component", "piece", "subset"])
+_DOING = frozenset(
+    ["coaching", "driving", "living", "playing", "practicing", "serving", "teaching", "training", "working"]
+)
 _AXES = frozenset(["x", "y", "z"])
 _KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
@@ -121,7 +124,12 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return f"{phrase} number"
     if column.role == "year" and phrase in _DATED:
         return f"{phrase} year"
-    if first == "year" and last.endswith("ing") and column.role == "measure":
+    before, _, end = first.rpartition(" ")
+    if (
+        before and end in _ENDS and last in ("date", "year") and column.role == last
+    ):  # "active to date", no "year to date"
+        return f"{before} {_ENDS[end][1]} {last}"
+    if first in ("year", "years") and last in _DOING and column.role == "measure":
         return f"number of years {last}"
     if column.role == "measure" and any(phrase.lower() in series.values() for series in lexicon().series):
         return f"{phrase} value"  # of a table with a column for each month

@@ -50,6 +50,8 @@ def _stored(column: ColumnProfile, parent: TableProfile, children: Iterable[Tabl
     if not any(counts_rows(column.phrase, parent, child) for child in children):
         return column
     alone = column.phrase.split(" ")[0] not in ("number", "count", "total") and not column.phrase.endswith(" count")
+    if alone and not column.integral:  # amounts of money
+        return column
     return replace(column, phrase=f"{_STORED}{'number of ' if alone else ''}{column.phrase}")
 
 

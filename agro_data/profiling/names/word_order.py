@@ -30,6 +30,7 @@ _DONE = {
     "released": "release",
 }  # what happened, as a noun
 _WHEN = word_set("date time datetime year")
+_PLACES = word_set("state city country place town county province region date year")
 _SINCE = word_set("available due left")  # beside participles, what things are or do from a date on
 _AMOUNT = {"audience": "size", "crowd": "size", "stock": "level"}  # of what nobody says "the number of audience"
 _KINDS_OF_NAME = word_set("first last middle given full short long maiden family common official scientific")
@@ -130,14 +131,14 @@ def _count_noun(words: list[str]) -> list[str]:
     rest = words[2:] if words[1] == "of" else words[1:]
     if not rest or (words[1] != "of" and rest[0] in TIGHT_PREPOSITIONS):
         return words
-    if rest[-1] in _AMOUNT:
+    if rest[-1] in _AMOUNT and TIGHT_PREPOSITIONS.isdisjoint(rest):
         return [*rest, _AMOUNT[rest[-1]]]
     return ["number", "of", *noun_forms(rest)[1]]
 
 
 def _payment(words: list[str]) -> list[str]:
     """ "amount payment" as "payment amount", "year join" as "join year", "launched year" as "launch year"."""
-    if words[0] == "born" and len(words) == 2:  # "born state"
+    if len(words) == 2 and words[0] == "born" and words[1] in _PLACES:  # "born state"
         return ["birth", words[1]]
     if words[:2] == ["date", "last"] and len(words) > 2:  # "date last hire"
         return [*words[1:], "date"]
@@ -154,8 +155,8 @@ def _moment(words: list[str]) -> list[str]:
     So with "date contact from" and "date contact to", the contact's start and end date.
     """
     ends, nouns = {"from": "start", "to": "end"}, {"at": "time", "on": "date"}
-    if len(words) > 1 and words[-2] in ends and words[-1] in _WHEN:  # "from year", "active to date"
-        return [*words[:-2], ends[words[-2]], words[-1]]
+    if len(words) == 2 and words[0] in ends and words[1] in _WHEN:  # "from year"
+        return [ends[words[0]], words[1]]
     if words[0] == "date" and words[-1] in ends:
         within = [word for word in words[1:-1] if word not in TIGHT_PREPOSITIONS]
         of = within[:-1] if within and is_participle(within[-1]) else within
