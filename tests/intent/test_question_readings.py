@@ -82,6 +82,9 @@ NAME, FOLLOWERS, LANGUAGES, ROOM = (Column("a", n) for n in ("name", "followers"
 RELEASED, PRICE, TITLE = (Column("s", n) for n in ("released_on", "price", "title"))
 
 
+_BY = Join("s", "a", (("artist_id", "id"),))
+
+
 def out(*expressions: Expression) -> tuple[Output, ...]:
     return tuple(Output(e) for e in expressions)
 
@@ -158,11 +161,18 @@ def test_who_wants_the_figure_before_its_group_says_so() -> None:
 
 def test_a_number_that_is_shown_is_said_to_be_one() -> None:
     assert all(re.search("numbers? of followers", text) for text in said(Query((ARTISTS,), out(NAME, FOLLOWERS))))
+    most = Comparison(
+        "=", FOLLOWERS, Scalar(Query((Source("b", "artist"),), out(Aggregate("max", Column("b", "followers")))))
+    )
+    assert all(
+        re.search("numbers? of followers", text) for text in said(Query((ARTISTS,), out(NAME, FOLLOWERS), where=most))
+    )
+    each = Query((SONGS, ARTISTS), out(NAME, FOLLOWERS, COUNT), (_BY,), group_by=(Column("a", "id"), NAME, FOLLOWERS))
+    assert all(re.search("numbers? of followers", text) for text in said(each))
 
 
 def test_an_id_beside_what_another_is_called_is_that_of_the_row() -> None:
-    joins = (Join("s", "a", (("artist_id", "id"),)),)
-    texts = said(Query((SONGS, ARTISTS), out(Column("a", "name"), Column("s", "id")), joins))
+    texts = said(Query((SONGS, ARTISTS), out(Column("a", "name"), Column("s", "id")), (_BY,)))
     assert all(re.search(r"song id|ids? of (the |all |each )*songs?|songs'? ids", text.lower()) for text in texts), (
         texts
     )

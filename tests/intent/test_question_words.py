@@ -135,6 +135,11 @@ def test_a_plural_of_what_was_done_is_counted() -> None:
     assert words.article("money requested") == "money requested"
 
 
+def test_a_month_has_days_in_it() -> None:
+    said = {compared("date", "date", "=", text, Voice("", 1)).after for text in ("'August 2008'", "March 3, 2008")}
+    assert said == {"in 'August 2008'", "on March 3, 2008"}
+
+
 def test_nobody_has_sex() -> None:
     said = {compared("sex", "text", "=", "M", Voice(f"{n}")).have for n in range(40)}
     assert said == {"the sex M"}
@@ -162,6 +167,7 @@ def test_a_sign_in_is_one_noun() -> None:
     assert verb_for("the current sign in times of all users") == "are"
     assert verb_for("the sign in count in the table") == "is"
     assert verb_for("the singers in the band") == "are"
+    assert verb_for("the 3 headquarters with the most firms") == "are"
 
 
 def test_persons_are_in_what_their_deeds_are_not() -> None:

@@ -24,6 +24,7 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
+_MONTH = re.compile(r"""["']?[A-Z][a-z]+ \d{4}["']?""")
 _NUMBER = re.compile(r"-?\d[\d.,]*")
 _PLACED = (" on ", " in ", " at ", " against ", " with ", " without ")  # weeks on top, shots on target
 _PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
@@ -130,7 +131,8 @@ def _timed(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voic
     when = {"year": {"=": "in", ">": "after", "<": "before"}, "date": {"=": "on", ">": "after", "<": "before"}}
     if operator not in when[sort]:
         return made
-    told = f"{when[sort][operator]} {text}"
+    within = operator == "=" and _MONTH.fullmatch(text) is not None  # a date without a day
+    told = f"{'in' if within else when[sort][operator]} {text}"
     if phrase in when:
         year = voice.chance(0.25) and phrase == "year" and operator == "="
         return replace(made, after=f"in the year {text}" if year else told)

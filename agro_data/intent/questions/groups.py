@@ -25,7 +25,7 @@ from agro_data.intent.questions.habits import (
 )
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import order_clause
-from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.questions.phrases import quantity, subject, term
 from agro_data.intent.questions.picked import best_group, having
 from agro_data.intent.questions.totals import figures, percentage, short_figures, under_condition
 from agro_data.intent.tree import (
@@ -116,7 +116,7 @@ def _entity(answer: _Answer, every: bool) -> Content:
     `every`: the answer has those without a row, too.
     """
     scene, group, voice, tail = answer.scene, answer.group, answer.scene.voice, answer.tail
-    names = [term(scene, e, group.entity) for e in answer.shown]
+    names = [quantity(scene, e, group.entity) for e in answer.shown]
     figure = _figure_of_entity(answer)
     ask, then = _how_many_each(answer, names) if every else ("", "")
     form = voice.weigh(OF_ENTITY)

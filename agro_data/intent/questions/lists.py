@@ -10,7 +10,7 @@ from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme, extreme_word, order_clause, superlative
-from agro_data.intent.questions.phrases import atoms_on, subject, term
+from agro_data.intent.questions.phrases import atoms_on, quantity, subject, term
 from agro_data.intent.questions.totals import verb_phrase
 from agro_data.intent.tree import (
     Aggregate,
@@ -57,8 +57,8 @@ def _which(scene: Scene, query: Query, base: str) -> tuple[str, str]:
         return f"which {scene.many(base)} {verb}", scene.voice.pick(
             "", f"{scene.voice.weigh(NAMING)} their {words.plural(scene.phrase(shown))}."
         )
-    names = scene.voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
-    singular = scene.voice.listed([term(scene, o.expression, base) for o in query.select])
+    names = scene.voice.listed([words.plural(quantity(scene, o.expression, base)) for o in query.select])
+    singular = scene.voice.listed([quantity(scene, o.expression, base) for o in query.select])
     give = scene.voice.weigh(NAMING)
     return (
         f"which {scene.many(base)} {verb}",
@@ -159,6 +159,6 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     every = content.np.endswith(f"of all {many} {has[form]}")
     ask = f"which {many} have the {best}"
     own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
-    names = voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
+    names = voice.listed([words.plural(quantity(scene, o.expression, base)) for o in query.select])
     tie = "" if every else voice.pick("including ties", "including any ties")
     return Content(content.np, content.lead, tie, *((ask, f"{voice.weigh(NAMING)} all their {names}.") if own else ()))

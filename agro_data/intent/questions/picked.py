@@ -19,7 +19,7 @@ from agro_data.intent.questions.habits import (
 from agro_data.intent.questions.lists import ranked
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, holding, order_clause
-from agro_data.intent.questions.phrases import figure, scalar, subject, term
+from agro_data.intent.questions.phrases import figure, quantity, scalar, subject, term
 from agro_data.intent.questions.totals import short_figures
 from agro_data.intent.questions.values import say_value
 from agro_data.intent.tree import (
@@ -85,7 +85,7 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
     if not group.entity:
         np = f"the {many}" if voice.chance(0.8) or not condition.startswith("that") else f"all {many}"
     else:
-        names = [words.plural(term(scene, e, group.entity)) for e in shown]
+        names = [words.plural(quantity(scene, e, group.entity)) for e in shown]
         np = (
             f"the {listed_names(voice, names)} of the {many}"
             if voice.chance(0.5)
@@ -110,7 +110,7 @@ def _which_groups(
     if word not in ("with", "have", "has") or group.many[:1].isdigit():
         return "", ""
     has = "has" if scene.query.limit == 1 else "have"
-    names = [term(scene, e, group.entity) if group.entity else term(scene, e, scene.grain) for e in shown]
+    names = [quantity(scene, e, group.entity or scene.grain) for e in shown]
     figures_ = [short_figures(scene, [e], group.row_noun) for e in asked]
     told = not group.entity or (len(shown) == 1 and isinstance(shown[0], Column) and scene.names(shown[0]))
     then = "" if told and not asked else f"{scene.voice.weigh(NAMING)} the {scene.voice.listed([*names, *figures_])}."
@@ -140,7 +140,7 @@ def best_group(scene: Scene) -> Content:
             common = "most common" if key.descending else "least common"
             np = f"the {common} {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
     else:
-        names = [term(scene, e, group.entity) for e in shown]
+        names = [quantity(scene, e, group.entity) for e in shown]
         np = f"the {listed_names(voice, names)} of the {group.one} {condition}"
     if asked:
         narrowed = "these " if group.rows != group.row_noun else ""
@@ -195,7 +195,7 @@ def compared_groups(scene: Scene) -> Content:
     keys = [e for e in shown if e in inner_query.group_by]
     asked = [e for e in shown if e not in inner_query.group_by]
     if group.entity:
-        names = [words.plural(term(inner, e, group.entity)) for e in keys]
+        names = [words.plural(quantity(inner, e, group.entity)) for e in keys]
         np = f"the {listed_names(voice, names)} of the {group.many} {condition}"
     else:
         np = f"the {group.many} {condition}"

@@ -169,7 +169,7 @@ def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent
 def _beside_owner(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Column) and expression.source != base:
         return f"{scene.one(expression.source)} {scene.phrase(expression)}"
-    return term(scene, expression, base)
+    return quantity(scene, expression, base)
 
 
 def windowed(scene: Scene) -> Content:
@@ -236,7 +236,7 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
             return f"the difference between {its} {value} and the {mean} {value} of {everyone}"
     if isinstance(expression, Case):
         return f"{its} {banded_column(scene, expression, base)} band ({banded(scene, expression)})"
-    return f"the {term(scene, expression, base)}"
+    return f"the {quantity(scene, expression, base)}"
 
 
 def _within(scene: Scene, window: Window, base: str) -> str:

@@ -48,7 +48,7 @@ def ask(content: Content, style: str, voice: Voice) -> str:
 def verb_for(np: str) -> str:
     """ "is" or "are", by the noun or nouns that the phrase is about."""
     subject = _REST.split(np.removeprefix("the "), maxsplit=1)[0]
-    several = subject.startswith(("different ", "distinct "))  # "the different series"
+    several = subject.startswith(("different ", "distinct ")) or subject[:1].isdigit()  # "the 3 headquarters"
     return "are" if several or " and " in subject or "," in subject or words.is_plural(subject) else "is"
 
 
