@@ -45,6 +45,7 @@ TiePolicy = OneOf[
 ]
 Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
 AggregateFunction = OneOf["count", "sum", "avg", "min", "max"]
+WindowFunction = OneOf["row_number", "rank", "dense_rank", "sum", "avg", "count", "lag"]
 DateField = OneOf["year", "month", "day", "weekday", "year_month"]
 
 # --- expressions -------------------------------------------------------------------------------------------------
@@ -94,6 +95,14 @@ class DatePart:
 
 
 @dataclass(frozen=True)
+class Days:
+    """How many days after the date `start` the date `end` lies: whole calendar days, whatever the time of day."""
+
+    start: Expression
+    end: Expression
+
+
+@dataclass(frozen=True)
 class TextFunction:
     """upper, lower, length; `prefix`: the first `size` characters; `join_words`: arguments joined by one space."""
 
@@ -125,7 +134,7 @@ class Window:
     the partition; `lag` is the previous row's value. rank functions take no argument.
     """
 
-    function: OneOf["row_number", "rank", "dense_rank", "sum", "avg", "count", "lag"]
+    function: WindowFunction
     argument: Expression | None = None
     partition: tuple[Expression, ...] = ()
     order: tuple[OrderKey, ...] = ()
@@ -148,7 +157,18 @@ class MetricCall:
 
 
 Expression = (
-    Column | Value | Aggregate | Arithmetic | DatePart | TextFunction | Case | Share | Window | Scalar | MetricCall
+    Column
+    | Value
+    | Aggregate
+    | Arithmetic
+    | DatePart
+    | Days
+    | TextFunction
+    | Case
+    | Share
+    | Window
+    | Scalar
+    | MetricCall
 )
 
 # --- predicates --------------------------------------------------------------------------------------------------
@@ -357,7 +377,7 @@ class Intent:
 _TYPES = {
     t.__name__: t
     for t in (
-        Column, Value, Aggregate, Arithmetic, DatePart, TextFunction, Case, Share, Window, Scalar, MetricCall,
+        Column, Value, Aggregate, Arithmetic, DatePart, Days, TextFunction, Case, Share, Window, Scalar, MetricCall,
         Comparison, Between, Like, InList, IsNull, InQuery, Exists, And, Or, Not,
         Source, Join, Output, OrderKey, Keep, Cte, Query, SetOperation, Intent,
     )

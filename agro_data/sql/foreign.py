@@ -17,7 +17,7 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.comparisons import TESTS
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
-from agro_data.sql.today import by_columns, moments, sides
+from agro_data.sql.today import by_columns, is_now, moments, sides
 from agro_data.sql.walks import call_bare
 
 BLANK = "?"
@@ -31,6 +31,10 @@ FAULTS = (SqlglotError, RecursionError, TypeError, AttributeError, LookupError, 
 _ROUND_VALUES = (exp.Paren, exp.Cast, exp.Neg, exp.Tuple)
 _UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}  # of Spark's and Oracle's TRUNC
 _BEGINNINGS = {"MONTH": "%Y-%m", "YEAR": "%Y"}
+_PARTS = {"YEAR": "%Y", "MONTH": "%m"}  # of a date, in SQLite
+_PARTS |= dict.fromkeys(("DOW", "DAYOFWEEK", "ISODOW", "WEEKDAY", "DAYOFWEEKISO"), "%w")
+_ROUND_DATES = (exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)
+_TEMPORAL = exp.DataType.TEMPORAL_TYPES
 _LETTERS = sqlglot.Dialect.get_or_raise("postgres")  # YYYY, MM, DD, which engines with TO_CHAR have in common
 _OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
 
@@ -48,6 +52,7 @@ def as_ours(sql: str, read: str, write: Dialect) -> str:
     """
     tree = _parsed(sql, read)
     changed = _spelled_out(tree, write)
+    changed = (write == "sqlite" and _in_sqlite(tree)) or changed
     about_today = by_columns(tree)
     unknown, dotted = _unknown(tree), {folded(table.name) for table in tree.find_all(exp.Table) if table.db}
     if not (changed or about_today or unknown or dotted) and read == write:
@@ -109,6 +114,29 @@ def _spelled_out(tree: exp.Query, write: Dialect) -> bool:
         form = letters.name if letters is not None else text.replace("strict", "")
         if form and form != text and not re.sub(r"%-?\w", "", form).strip("-/. :_T"):
             node.replace(exp.TimeToStr(this=node.this, format=exp.Literal.string(form)))
+            changed = True
+    return changed
+
+
+def _in_sqlite(tree: exp.Query) -> bool:
+    """Put parts of dates as STRFTIME, and texts in the place of typed dates, which SQLite keeps as texts. Whether there
+    was one.
+    """
+    changed = False
+    for node in list(tree.find_all(exp.Extract, exp.Year, exp.Month, exp.DayOfWeek, exp.DayOfWeekIso)):
+        part = _PARTS.get(node.name.upper() if isinstance(node, exp.Extract) else type(node).__name__.upper())
+        if part is None:
+            continue
+        date = (node.expression if isinstance(node, exp.Extract) else node.this).unnest()
+        while isinstance(date, _ROUND_DATES) or (isinstance(date, exp.Cast) and date.is_type(*_TEMPORAL)):
+            date = date.this.unnest()
+        made = exp.TimeToStr(this=date, format=exp.Literal.string(part))
+        node.replace(exp.Cast(this=made, to=exp.DataType.build("INT")))
+        changed = True
+    for node in list(tree.find_all(exp.Cast, exp.Date)):
+        text = node.this if isinstance(node, exp.Date) or node.is_type(*_TEMPORAL) else None
+        if isinstance(text, exp.Literal) and text.is_string and text.name != _MARK and not is_now(text):
+            node.replace(text)
             changed = True
     return changed
 

@@ -99,17 +99,18 @@ def _moved(node: exp.Expr) -> exp.Expr | None:
 
 def _column(node: exp.Expr) -> exp.Column | None:
     """The one column that `node` is made of, besides constants."""
-    if node.find(exp.Query, exp.AggFunc, exp.Window) is not None or any(map(_is_now, node.walk())):
+    if node.find(exp.Query, exp.AggFunc, exp.Window) is not None or any(map(is_now, node.walk())):
         return None
     columns = list(node.find_all(exp.Column))
     return columns[0] if len(columns) == 1 else None
 
 
 def _is_moment(node: exp.Expr) -> bool:
-    return any(map(_is_now, node.walk())) and node.find(exp.Column, exp.Query) is None
+    return any(map(is_now, node.walk())) and node.find(exp.Column, exp.Query) is None
 
 
-def _is_now(node: exp.Expr) -> bool:
+def is_now(node: exp.Expr) -> bool:
+    """Whether a node stands for the time now, by itself."""
     if isinstance(node, exp.Literal):
         return node.is_string and node.name.lower() == "now"
     return isinstance(node, _NOW) or (isinstance(node, exp.Anonymous) and node.name.lower() in _NOW_NAMES)

@@ -7,7 +7,10 @@ from sqlglot import exp
 from agro_data.intent.tree import DateField
 from agro_data.synthesis.literals import date_part
 
-_FORMATS: dict[str, DateField] = {"%Y": "year", "%m": "month", "%Y-%m": "year_month", "%w": "weekday"}
+_FORMATS: dict[str, DateField] = {
+    "%Y": "year", "%m": "month", "%b": "month", "%B": "month", "%Y-%m": "year_month",
+    "%w": "weekday", "%u": "weekday", "%a": "weekday", "%A": "weekday",
+}  # fmt: skip
 _TRUNCATED: dict[str, DateField] = {"YEAR": "year", "MONTH": "year_month"}
 _WEEKDAYS = ("DOW", "DAYOFWEEK", "ISODOW", "WEEKDAY")
 _ROUND_DATES = (exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)

@@ -7,45 +7,33 @@ these. A tree that was read from SQL or varied may be anything, so it is compare
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeGuard
 
-from agro_data.intent.sampling.atlas import Atlas, has_order
+from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,
     Column,
     Comparison,
-    DatePart,
     Exists,
     Expression,
     InQuery,
-    IsNull,
     Predicate,
     Query,
     Scalar,
     SetOperation,
-    Shape,
     Share,
-    TiePolicy,
-    Value,
+    Window,
     conjuncts,
     is_figure,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.synthesis.frame import Frame, may_lack, profile_of, ranks
+from agro_data.synthesis.group_frames import first_of_each, grouped
 
 MOST_SHOWN = 4  # columns and figures of an answer that a question still names well
 MOST_CONDITIONS = 4
 MOST_HOPS = 3
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The shape that a tree has, and what it says of ties."""
-
-    shape: Shape
-    tie_policy: TiePolicy = "none"
 
 
 def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
@@ -55,7 +43,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
         return _two_lists(query)
     parts = conjuncts(query.where)
     faults = (
-        (query.keep is not None or bool(query.ctes), "windows and CTEs are drawn by the grammar alone"),
+        (bool(query.ctes), "CTEs are drawn by the grammar alone"),
         (len(query.select) > MOST_SHOWN, f"more than {MOST_SHOWN} columns or figures"),
         (len(parts) > MOST_CONDITIONS, f"more than {MOST_CONDITIONS} conditions"),
         (len(query.joins) > MOST_HOPS, f"more than {MOST_HOPS} joins"),
@@ -73,8 +61,10 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
     nested = _nested(query, parts)
     if isinstance(nested, str):
         return nested
+    if query.keep is not None:
+        return first_of_each(query, query.keep, profile) if nested is None else "the first rows, nested"
     if query.group_by:
-        return _grouped(query, profile) if nested is None else "groups of rows with a nested condition"
+        return grouped(query, profile) if nested is None else "groups of rows with a nested condition"
     if query.having is not None:
         return "a HAVING without groups"
     return _plain(query, nested, profile)
@@ -85,6 +75,10 @@ def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Fram
     shown = [output.expression for output in query.select]
     if any(map(is_figure, shown)):
         return _figures(query, shown, nested)
+    if isinstance(shown[-1], Window):
+        return (
+            _beside_rows(query, shown[-1], profile) if nested is None else "a window over rows with a nested condition"
+        )
     if not all(isinstance(expression, Column) for expression in shown):
         return "something else than columns and figures is shown"
     keys = [key.expression for key in query.order_by if isinstance(key.expression, Column)]
@@ -96,6 +90,30 @@ def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Fram
         return "different values in an order that is not theirs"
     found = nested or Frame("list")
     return Frame(found.shape, "total_order") if keys else found
+
+
+def _beside_rows(query: Query, window: Window, profile: DatabaseProfile) -> Frame | str:
+    """Columns of each row, and its rank, the total up to it, or the value before it."""
+    names = [output.expression for output in query.select[:-1]]
+    key = window.order[0]
+    columns = [column for column in (key.expression, window.argument, *window.partition) if column is not None]
+    if not names or not all(isinstance(one, Column) for one in names) or query.limit is not None or query.distinct:
+        return "a window beside other than columns, or of some rows of the answer"
+    own = [one for one in columns if isinstance(one, Column) and one.source == query.subject.alias]
+    if len(own) < len(columns) or any(may_lack(column, query, profile) for column in own):
+        return "a window over columns of other tables, or whose values may be unknown"
+    if not isinstance(key.expression, Column) or not ranks(key.expression, query, profile):
+        return "a window along a column that is not sorted by what it means"
+    if window.function in ("sum", "lag"):
+        alone = window.function == "lag" and bool(window.partition)
+        if alone or key.descending or not profile_of(key.expression, query, profile).unique:
+            return "a window along a column in which rows are equal, backwards, or within groups"
+        if query.order_by not in ((), window.order):
+            return "a window in another order than the answer"
+        return Frame("window", "total_order" if query.order_by else "none")
+    if window.function == "row_number" or len(query.order_by) > 1:
+        return "places of rows that are told apart by chance, or an order of several keys"
+    return Frame("window", "total_order" if query.order_by else "none")
 
 
 def _figures(query: Query, shown: Sequence[Expression], nested: Frame | None) -> Frame | str:
@@ -117,151 +135,9 @@ def _figures(query: Query, shown: Sequence[Expression], nested: Frame | None) ->
 def _first_rows(query: Query, keys: Sequence[Column], profile: DatabaseProfile) -> Frame | str:
     if len(keys) != 1 or query.distinct or keys[0].source != query.subject.alias:
         return "the first rows by other than one column of their own"
-    if not _ranks(keys[0], query, profile):
+    if not ranks(keys[0], query, profile):
         return "the first rows by a column whose values may be unknown, or are not sorted by what they mean"
     return Frame("superlative", "total_order")
-
-
-def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
-    """Figures of groups: of those that come first, of those that pass a test, or of all."""
-    if any(join.kind == "left" for join in query.joins):
-        return _kept_groups(query, profile)
-    fault = _unnamed_groups(query, profile)
-    if fault:
-        return fault
-    dated = any(isinstance(key, DatePart) for key in query.group_by)
-    orders = [key.expression for key in query.order_by]
-    if query.limit is not None:
-        return _first_groups(query, orders, dated, profile)
-    shown = [output.expression for output in query.select]
-    if query.having is not None:
-        return _tested_groups(query, query.having, orders, dated, profile)
-    if not any(map(is_figure, shown)):
-        return "groups without a figure"
-    if any(isinstance(expression, Share) for expression in shown):
-        others = [one for one in (*shown, *orders) if is_figure(one) and not isinstance(one, Share)]
-        alone = not dated and not others
-        return Frame("share", "total_order" if orders else "none") if alone else "a percentage beside other figures"
-    if any(map(_lacks_figure, walk(tuple(shown)))) or any(map(_divides_by_some, shown)):
-        return "a figure that a group may not have"
-    if any(map(_conditional, walk(tuple(shown)))) and (_refers(query, profile) or _narrowed(query)):
-        return "a figure under a condition, of which groups without any row would be taken to have 0"
-    if len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
-        return "groups in an order that is not theirs"
-    if any(_conditional(key) and key not in shown for key in orders):
-        return "groups in the order of a figure under a condition that is not shown"
-    if any(isinstance(key, DatePart) and key.part == "weekday" for key in orders):
-        return "weekdays in the order of their names"
-    return Frame("date_group" if dated else "group", "total_order" if orders else "none")
-
-
-def _kept_groups(query: Query, profile: DatabaseProfile) -> Frame | str:
-    """How many children each parent has, also of those without any."""
-    shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if isinstance(expression, Aggregate)]
-    names = [expression for expression in shown if expression not in figures]
-    keys = [key for key in query.group_by if isinstance(key, Column)]
-    if len(keys) < len(query.group_by) or not names or not set(names) <= set(keys) or query.distinct:
-        return "groups that are not named by what they are grouped by"
-    if shown not in ([*names, *figures], [*figures, *names]) or len(figures) > 1:
-        return "figures in between the names of groups, or several beside a LEFT JOIN"
-    if {key.source for key in keys} != {query.subject.alias} or not _own_rows(query, keys, profile):
-        return "groups of what has no joined row (LEFT JOIN), by other than what tells the rows apart"
-    if query.where is not None or query.limit is not None:
-        return "some of the groups with what has no joined row (LEFT JOIN)"
-    orders = [key.expression for key in query.order_by]
-    if len(orders) > 2 or any(key not in shown for key in orders):
-        return "groups in an order that is not theirs"
-    if query.having is not None:
-        test = query.having
-        below = isinstance(test, Comparison) and test.operator in ("<", "<=") and isinstance(test.right, Value)
-        if not below or figures or orders:
-            return "a bound on how many joined rows there are, with 0 among them, beside something else"
-        return Frame("having")
-    return Frame("group", "total_order" if orders else "none") if figures else "groups without a figure"
-
-
-def _lacks_figure(expression: object) -> bool:
-    """Whether a group has no such figure when none of its rows meets the condition: of none a count and a sum are 0."""
-    return _conditional(expression) and expression.function not in ("count", "sum")
-
-
-def _divides_by_some(expression: Expression) -> bool:
-    """Whether a figure is divided by one of those rows alone that meet a condition, which may be none."""
-    return isinstance(expression, Arithmetic) and expression.operator == "/" and _conditional(expression.right)
-
-
-def _conditional(node: object) -> TypeGuard[Aggregate]:
-    """Whether a figure is of those rows alone that meet a condition of its own."""
-    return isinstance(node, Aggregate) and node.where is not None
-
-
-def _refers(query: Query, profile: DatabaseProfile) -> bool:
-    """Whether groups are told apart by what refers to another table's rows, and not by these."""
-    tables = {source.alias: source.table for source in query.sources}
-    keys = {(key.table, name) for key in profile.foreign_keys for name in key.columns}
-    return any(isinstance(key, Column) and (tables[key.source], key.name) in keys for key in query.group_by)
-
-
-def _unnamed_groups(query: Query, profile: DatabaseProfile) -> str:
-    """Why a question could not name the groups by what is shown of them; "" where it can."""
-    shown = [output.expression for output in query.select]
-    figures = [expression for expression in shown if is_figure(expression)]
-    names = [expression for expression in shown if expression not in figures]
-    keys = query.group_by
-    if not names or not set(names) <= set(keys) or query.distinct:
-        return "groups that are not named by what they are grouped by"
-    if shown not in ([*names, *figures], [*figures, *names]):
-        return "figures in between the names of groups"
-    columns = [key for key in keys if isinstance(key, Column)]
-    if any(isinstance(key, DatePart) for key in keys):
-        if len(keys) > 1:
-            return "groups by a date and something else"
-    elif len(columns) < len(keys) or _own_rows(query, columns, profile):
-        return "groups of one row each, or by an expression"
-    if set(keys) - set(names) and not _is_entity(query, columns, profile):
-        return "groups by a column that is not shown"
-    return ""
-
-
-def _first_groups(query: Query, orders: Sequence[Expression], dated: bool, profile: DatabaseProfile) -> Frame | str:
-    """The first groups by a figure of theirs."""
-    if query.having is not None or dated or len(orders) != 1 or not isinstance(orders[0], Aggregate):
-        return "the first groups by other than one figure"
-    figure, descending = orders[0], query.order_by[0].descending
-    if any(map(_conditional, walk(query))):
-        return "the first groups, with a figure under a condition"
-    argument = figure.argument if figure.function != "count" else None  # of nothing a count is 0
-    columns = [node for node in walk(argument) if isinstance(node, Column)]
-    if not descending and figure.function in ("count", "sum") and (query.joins or _narrowed(query)):
-        return "the last groups, of which those without a row are none"
-    if not descending and any(may_lack(column, query, profile) for column in columns):
-        return "the last groups by a figure that may be unknown"
-    return Frame("superlative_group", "total_order")
-
-
-def _narrowed(query: Query) -> bool:
-    """Whether rows are left out that a group would have, but for those that are in no group."""
-    return any(not (isinstance(part, IsNull) and part.argument in query.group_by) for part in conjuncts(query.where))
-
-
-def _tested_groups(
-    query: Query, test: Predicate, orders: Sequence[Expression], dated: bool, profile: DatabaseProfile
-) -> Frame | str:
-    """The groups that pass HAVING."""
-    if not (isinstance(test, Comparison) and isinstance(test.left, Aggregate) and isinstance(test.right, Value)):
-        return "a HAVING other than a figure against a number"
-    shown = [output.expression for output in query.select]
-    if any(map(_conditional, (test.left, *shown, *orders))):
-        return "a HAVING with a figure under a condition"
-    if _narrowed(query) and (orders or any(map(is_figure, shown))):
-        return "a HAVING over some rows with a figure beside it, which might be that of all of them"
-    below = test.operator in ("<", "<=", "!=") and test.left.function in ("count", "sum")
-    if below and (query.joins or _refers(query, profile) or _narrowed(query)):
-        return "groups below a bound, of which those without a row are none"
-    if dated or len(orders) > 2 or any(not isinstance(key, Aggregate) and key not in shown for key in orders):
-        return "a HAVING over dates, or in an order that is not that of the groups"
-    return Frame("having", "total_order" if orders else "none")
 
 
 def _two_lists(operation: SetOperation) -> Frame | str:
@@ -373,39 +249,3 @@ def _strays(query: Query, atlas: Atlas) -> bool:
         join.direction == "up" and (tables[join.left], tables[join.right], join.columns) not in meant
         for join in query.joins
     )
-
-
-def _ranks(key: Column, query: Query, profile: DatabaseProfile) -> bool:
-    """Whether the first rows by `key` are those with the largest or smallest value."""
-    return has_order(_profile_of(key, query, profile)) and not may_lack(key, query, profile)
-
-
-def may_lack(column: Column, query: Query, profile: DatabaseProfile) -> bool:
-    """Whether a row of the answer may hold NULL there, which SQLite puts before the smallest value."""
-    known = _table_of(column, query, profile).never_null(column.name)
-    tested = (part for part in conjuncts(query.where) if part != IsNull(column))
-    return not known and all(column not in (getattr(p, "left", None), getattr(p, "argument", None)) for p in tested)
-
-
-def _profile_of(column: Column, query: Query, profile: DatabaseProfile) -> ColumnProfile:
-    return _table_of(column, query, profile).column(column.name)
-
-
-def _table_of(column: Column, query: Query, profile: DatabaseProfile) -> TableProfile:
-    return profile.table(next(s.table for s in query.sources if s.alias == column.source))
-
-
-def _is_entity(query: Query, columns: Sequence[Column], profile: DatabaseProfile) -> bool:
-    """Whether groups are the rows of one joined parent."""
-    if len({column.source for column in columns}) != 1 or columns[0].source == query.subject.alias:
-        return False
-    table = profile.table(next(s.table for s in query.sources if s.alias == columns[0].source))
-    return bool(table.primary_key) and set(table.primary_key) <= {column.name for column in columns}
-
-
-def _own_rows(query: Query, columns: Sequence[Column], profile: DatabaseProfile) -> bool:
-    """Whether each group is a single row."""
-    table = profile.table(query.subject.table)
-    own = [column.name for column in columns if column.source == query.subject.alias]
-    key = bool(table.primary_key) and set(table.primary_key) <= set(own)
-    return key or any(table.column(name).unique for name in own)

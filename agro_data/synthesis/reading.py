@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.hashing import seed_of
-from agro_data.intent.rename import transform
 from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas, Edge
 from agro_data.intent.sampling.plausibility import plausibility
@@ -25,16 +24,17 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     DatePart,
+    Days,
     Expression,
     Intent,
     Join,
+    Keep,
     OrderKey,
     Output,
     Predicate,
     Query,
     SetOperation,
     Source,
-    conjuncts,
     walk,
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
@@ -43,22 +43,33 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
+from agro_data.synthesis.condition_reading import ConditionReader
 from agro_data.synthesis.existence_joins import with_existence
-from agro_data.synthesis.expression_reading import (
-    Beyond,
-    ExpressionReader,
-    Kept,
-    Merged,
-    all_of,
-)
+from agro_data.synthesis.expression_reading import Beyond, Kept, Merged, all_of
 from agro_data.synthesis.figures import AGGREGATES, unrounded
-from agro_data.synthesis.frames import Frame, frame_of, may_lack
+from agro_data.synthesis.frame import Frame, may_lack
+from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.merging import merged
 from agro_data.synthesis.outer_joins import edge_of, without_needless_sides
+from agro_data.synthesis.places import first_places
+from agro_data.synthesis.tree_forms import by_month, counted, of_one_condition
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 _WHOLE = frozenset(
-    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "kind", "hint"}
+    (
+        "expressions",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "qualify",
+        "order",
+        "limit",
+        "distinct",
+        "kind",
+        "hint",
+    )
 )
 CAP = 500  # rows: a limit from here on is how many a tool shows at most, and nobody asks for it
 _SIDES = frozenset({"this", "expression", "distinct"})
@@ -104,7 +115,7 @@ def intent_of(query: Query | SetOperation, frame: Frame, atlas: Atlas, seed: int
     return Intent(atlas.profile.db_id, frame.shape, query, own, frame.tie_policy, score, chosen)
 
 
-class _Reader(ExpressionReader):
+class _Reader(ConditionReader):
     def statement(self, tree: exp.Query) -> Query | SetOperation:
         if isinstance(tree, exp.Select):
             return self.select(tree)
@@ -144,10 +155,10 @@ class _Reader(ExpressionReader):
         self.links = links
         query = Query(
             tuple(order),
-            tuple(Output(self.output(item, in_existence=outer is not None)) for item in node.expressions),
+            tuple(Output(self.output(item, in_existence=outer is not None)) for item in _without_places(node)),
             tuple(joins),
             all_of(parts),
-            distinct=node.args.get("distinct") is not None,
+            distinct=node.args.get("distinct") is not None and _distinct_on(node) is None,
         )
         query = self._shaped(node, self._with_kept(query))
         self.scope, self.kept = around, outside
@@ -155,8 +166,6 @@ class _Reader(ExpressionReader):
 
     def _shaped(self, node: exp.Select, query: Query) -> Query:
         group, having, order, limit = (node.args.get(name) for name in ("group", "having", "order", "limit"))
-        if isinstance(node.args.get("distinct"), exp.Distinct) and node.args["distinct"].args.get("on"):
-            raise Beyond("clause", "the tree has no DISTINCT ON")
         if group is not None:
             if {name for name, value in group.args.items() if value} - {"expressions"}:
                 raise Beyond("clause", "the tree has no ROLLUP or CUBE")
@@ -166,15 +175,19 @@ class _Reader(ExpressionReader):
             if group is None:
                 raise Beyond("having", "a HAVING without groups")
             query = replace(query, having=self._having(having.this))
-        if order is not None:
-            query = replace(query, order_by=tuple(self._order_key(key, node, query) for key in order.expressions))
+        if (first := self._first(node)) is not None:
+            query = self._first_of_each(*first, node, query)
+        elif order is not None:
+            sorted_by = tuple(self._order_key(key, node, query) for key in order.expressions)
+            # Weekdays stand by their names, of which nobody asks for the order.
+            query = replace(query, order_by=() if _is_weekday(sorted_by[0].expression) else sorted_by)
         if limit is not None:
             most = limit.expression if isinstance(limit, exp.Limit) else None
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
                 raise Beyond("clause", "a limit is a whole number above 0")
             if int(most.this) < CAP:
                 query = replace(query, limit=int(most.this))
-        return _by_month(_of_one_condition(_counted(query, self.atlas)))
+        return by_month(of_one_condition(counted(query, self.atlas)))
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
         own: dict[int, Source] = {}
@@ -341,62 +354,57 @@ class _Reader(ExpressionReader):
             raise Beyond("order", "NULL in another place than the engine's own")
         return OrderKey(key, descending)
 
+    def _first(self, select: exp.Select) -> tuple[Sequence[exp.Expr], exp.Expr, int] | None:
+        """What rows are grouped by of which the first are kept, their order, and how many; None of other SELECTs."""
+        on, qualify = _distinct_on(select), select.args.get("qualify")
+        if on is None and qualify is None:
+            return None
+        found = first_places(qualify.this) if qualify is not None and on is None else None
+        order = select.args.get("order") if on is not None else found[0].args.get("order") if found else None
+        if order is None or (on is not None and (qualify is not None or select.args.get("limit") is not None)):
+            raise Beyond("window", "a condition on a window function other than the first places of rows")
+        return (on or (), order, 1) if found is None else (found[0].args.get("partition_by") or (), order, found[1])
+
+    def _first_of_each(
+        self, groups: Sequence[exp.Expr], order: exp.Expr, most: int, select: exp.Select, query: Query
+    ) -> Query:
+        """The first rows of each group by one key, with those that tie with the last; of all rows, the first of them.
+
+        Further keys settle ties, which are not asked for; so is the order of the answer not.
+        """
+        parts = tuple(self._key(part, query) for part in groups)
+        keys = [self._order_key(key, select, query) for key in order.expressions]
+        key = next((one for one in keys if one.expression not in parts), None)
+        if key is None or (parts and query.group_by):
+            raise Beyond("window", "the first places of groups among others, or by what all rows of a group share")
+        if not parts:
+            return replace(query, order_by=(key,), limit=most)
+        return replace(query, keep=Keep(parts, (key,), most))
+
     def _may_be_null(self, key: Expression, query: Query) -> bool:
         """Whether the place of NULL in an order by `key` matters: a group has at least one row."""
         if isinstance(key, Aggregate):
             counts = key.function == "count"
             of_some = key.where is not None or not query.group_by
             return not counts and (of_some or key.argument is None or self._may_be_null(key.argument, query))
-        if not isinstance(key, Column | DatePart | Arithmetic):
+        if not isinstance(key, Column | DatePart | Days | Arithmetic):
             return True
         return any(may_lack(node, query, self.atlas.profile) for node in walk(key) if isinstance(node, Column))
 
 
-def _counted(query: Query, atlas: Atlas) -> Query:
-    """Different keys of the subject as its rows, and those of a joined parent as what refers to it."""
-    tables = {source.alias: atlas.by_name[source.table] for source in query.sources}
-    if any(join.direction != "up" for join in query.joins):
-        return query
-    below = {Column(join.right, join.columns[0][1]): join for join in query.joins if len(join.columns) == 1}
-
-    def other(node: object) -> object:
-        if not (isinstance(node, Aggregate) and node.distinct and isinstance(node.argument, Column)):
-            return node
-        column = node.argument
-        if column.source == query.subject.alias and tables[column.source].primary_key == (column.name,):
-            return Aggregate("count", where=node.where)
-        if (join := below.get(column)) is not None:
-            return replace(node, argument=Column(join.left, join.columns[0][0]))
-        return node
-
-    return transform(query, other)
+def _is_weekday(key: Expression) -> bool:
+    return isinstance(key, DatePart) and key.part == "weekday"
 
 
-def _of_one_condition(query: Query) -> Query:
-    """Figures over all rows that have one condition in common as figures over the rows that meet it."""
-    figures = [output.expression for output in query.select if isinstance(output.expression, Aggregate)]
-    conditions = {figure.where for figure in figures}
-    if query.group_by or len(figures) < len(query.select) or len(conditions) != 1 or None in conditions:
-        return query
-    shared = figures[0].where
-    select = tuple(Output(replace(figure, where=None)) for figure in figures)
-    return replace(query, select=select, where=all_of([*conjuncts(query.where), *conjuncts(shared)]))
+def _distinct_on(select: exp.Select) -> Sequence[exp.Expr] | None:
+    """What one row each is kept of: DISTINCT ON (a, b)."""
+    distinct = select.args.get("distinct")
+    on = distinct.args.get("on") if isinstance(distinct, exp.Distinct) else None
+    return on.expressions or [on.this] if on is not None else None
 
 
-def _by_month(query: Query) -> Query:
-    """Groups by the year and the month of a date as groups by the one month that both name: 2024 and 5 as 2024-05."""
-    shown = [output.expression for output in query.select]
-    for year in query.group_by:
-        if not (isinstance(year, DatePart) and year.part == "year"):
-            continue
-        month, whole = replace(year, part="month"), replace(year, part="year_month")
-        if not {year, month} <= set(shown) or month not in query.group_by:
-            continue
-        order = query.order_by
-        for descending in (False, True):
-            if order[:2] == (OrderKey(year, descending), OrderKey(month, descending)):
-                order = (OrderKey(whole, descending), *order[2:])
-        kept = tuple(Output(whole if one == year else one) for one in shown if one != month)
-        keys = tuple(whole if key == year else key for key in query.group_by if key != month)
-        return replace(query, select=kept, group_by=keys, order_by=order)
-    return query
+def _without_places(select: exp.Select) -> list[exp.Expr]:
+    """What is shown, without the number of a row by which the first are kept: it stands there for that alone."""
+    qualify = select.args.get("qualify")
+    found = first_places(qualify.this) if qualify is not None else None
+    return [item for item in select.expressions if found is None or item.unalias() != found[0]]

@@ -57,7 +57,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.prompts.vary_query import Kind
-from agro_data.synthesis.expression_reading import cuts_a_day
+from agro_data.synthesis.condition_reading import cuts_a_day
 from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.reading import intent_of
 

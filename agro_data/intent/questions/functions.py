@@ -8,7 +8,7 @@ from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import sort_of
 from agro_data.intent.questions.habits import AVERAGE, LATEST
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.tree import Aggregate, Arithmetic, Column, MetricCall, TextFunction
+from agro_data.intent.tree import Aggregate, Arithmetic, Column, Days, MetricCall, TextFunction
 
 # Phrases that hold an aggregate's word already: "the average of the average attendance".
 TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
@@ -48,6 +48,10 @@ def metric(scene: Scene, call: MetricCall) -> str:
 
 def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
     """("average", True): the word, and whether it stands straight before the column's phrase."""
+    if isinstance(aggregate.argument, Days):
+        low, high = scene.voice.scale
+        said = {"avg": scene.voice.weigh(AVERAGE), "sum": "total", "min": low, "max": high}
+        return said[aggregate.function], True
     profile = scene.column(aggregate.argument) if isinstance(aggregate.argument, Column) else None
     timed = profile is not None and sort_of(profile) in ("year", "date")
     phrase = profile.phrase.lower() if profile is not None else ""

@@ -34,6 +34,7 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     DatePart,
+    Days,
     Exists,
     Expression,
     InList,
@@ -69,6 +70,10 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
         return _arithmetic(scene, expression, base)
     if isinstance(expression, DatePart):
         return part_of_date(scene, expression, base, term(scene, expression.argument, base))
+    if isinstance(expression, Days):
+        return (
+            f"number of days from the {term(scene, expression.start, base)} to the {term(scene, expression.end, base)}"
+        )
     if isinstance(expression, TextFunction):
         return text_function(scene, expression, [term(scene, a, base) for a in expression.arguments])
     if isinstance(expression, Aggregate):

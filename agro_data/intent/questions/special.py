@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
 from agro_data.intent.questions.columns import Described, answer, joined, led
@@ -134,7 +136,9 @@ def best_of_each(scene: Scene) -> Content:
         else scene.voice.listed([words.singular(term(scene, e, base)) for e in keep.partition])
     )
     best = f"the {extreme(scene, key, base, keep.k)}"
-    rows = subject(scene, base, keep.k > 1)
+    every = subject(scene, base, True)
+    narrowed = f"among {every}, " if every != scene.many(base) else ""  # those with the best price of them, not of all
+    rows = scene.many(base) if keep.k > 1 else scene.one(base)
     count = f"{keep.k} " if keep.k > 1 else ""
     adjective = superlative_adjective(scene, key, base, term(scene, key.expression, base))
     noun = f"{count}{adjective} {rows}" if adjective and voice.chance(0.6) else f"{count}{rows} with {best}"
@@ -147,7 +151,8 @@ def best_of_each(scene: Scene) -> Content:
         elif e not in keep.partition:  # "for each country" names the country
             own.append(_beside_owner(scene, e, base))
     if not own:
-        return _chosen(scene, shown, base, group, parent, best, keep.k)
+        chosen = _chosen(scene, shown, base, group, parent, best, keep.k)
+        return replace(chosen, lead=f"{narrowed}{chosen.lead}")
     names = scene.voice.listed([words.plural(n) if keep.k > 1 else n for n in own])
     np = f"the {names} of the {noun}"
     if heads:
@@ -155,14 +160,14 @@ def best_of_each(scene: Scene) -> Content:
     tie = voice.pick("including ties", "including any ties", "with ties included") if keep.ties else ""
     if keep.k > 1 and keep.ties:
         tie = voice.pick("including any that tie for the last place", "including ties for the last place")
-    return Content(np, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
+    return Content(np, lead=f"{narrowed}for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
 
 
 def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent: str, best: str, k: int) -> Content:
     """The frame for answers that say nothing of the best rows themselves, only of their groups."""
     within = f"of {scene.its(base)} {group}" if parent else f"with the same {group}"
     placed = f"is among the {k} with {best}" if k > 1 else f"has {best} among those"
-    one = subject(scene, base, False)
+    one = scene.one(base)
     return Content(led(scene, shown, base), lead=f"for each {one} that {placed} {within}", tail="ties included")
 
 

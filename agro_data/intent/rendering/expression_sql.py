@@ -17,6 +17,7 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     DatePart,
+    Days,
     Exists,
     Expression,
     InList,
@@ -93,6 +94,8 @@ class ExpressionWriter(ABC):
                 return self.arithmetic(node)
             case DatePart():
                 return self.date_part(node)
+            case Days():
+                return self.days(node)
             case TextFunction():
                 return self.text_function(node)
             case Case():
@@ -217,6 +220,20 @@ class ExpressionWriter(ABC):
         if node.part == "weekday":
             return exp.Anonymous(this="DAYNAME", expressions=[argument])
         return exp.Extract(this=exp.var(node.part.upper()), expression=argument)
+
+    def days(self, node: Days) -> exp.Expr:
+        start, end = (self.expression(side) for side in (node.start, node.end))
+        if self.dialect == "duckdb":
+            sides = [
+                one if self._is_temporal(side) else exp.Cast(this=one, to=exp.DataType(this=exp.DataType.Type.DATE))
+                for one, side in ((start, node.start), (end, node.end))
+            ]
+            return exp.Anonymous(this="DATE_DIFF", expressions=[exp.Literal.string("day"), *sides])
+        last, first = (
+            exp.Anonymous(this="JULIANDAY", expressions=[exp.Anonymous(this="DATE", expressions=[one])])
+            for one in (end, start)
+        )
+        return exp.Cast(this=exp.Sub(this=last, expression=first), to=exp.DataType(this=exp.DataType.Type.INT))
 
     def _is_temporal(self, node: Expression) -> bool:
         if isinstance(node, Column) and self.tables[node.source] in self.profile.by_name:

@@ -11,6 +11,7 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     DatePart,
+    Days,
     Exists,
     Expression,
     InList,
@@ -79,6 +80,8 @@ class StepWords:
                 return f"{self.expression(node.left)} {_ARITHMETIC[node.operator]} {self.expression(node.right)}"
             case DatePart():
                 return f"{node.part.replace('year_month', 'year and month')} of {self.expression(node.argument)}"
+            case Days():
+                return f"days from {self.expression(node.start)} to {self.expression(node.end)}"
             case TextFunction():
                 inner = " and ".join(self.expression(a) for a in node.arguments)
                 return {
