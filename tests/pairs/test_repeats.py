@@ -52,6 +52,12 @@ REPEATED = [
      f"{JOIN}) AS once GROUP BY c0"),
     ("What is the average age of students from Rome who have allergies?",
      f"SELECT AVG(s.age) {JOIN} WHERE s.city_id = 2", ""),  # the same on this data
+    ("What is the total grant size of students?", f"SELECT SUM(s.grant_size) {JOIN}",
+     f"SELECT SUM(c0) FROM (SELECT DISTINCT s.id AS each, s.grant_size AS c0 {JOIN}) AS once"),
+    ("What is the total grant size per city name?",
+     f"SELECT c.name, SUM(s.grant_size) {JOIN} JOIN city AS c ON s.city_id = c.id GROUP BY c.name",
+     "SELECT c0, SUM(c1) FROM (SELECT DISTINCT s.id AS each, c.name AS c0, s.grant_size AS c1 "
+     f"{JOIN} JOIN city AS c ON s.city_id = c.id) AS once GROUP BY c0"),
     ("What is the total grant of students who have allergies, by kind?",
      f"SELECT a.kind, SUM(s.grant_size) {JOIN} WHERE a.year > 2000 GROUP BY a.kind HAVING SUM(s.grant_size) > 10",
      "SELECT c0, SUM(c1) FROM (SELECT DISTINCT s.id AS each, a.kind AS c0, s.grant_size AS c1 "
@@ -92,7 +98,9 @@ ONCE = [
      f"SELECT COUNT(*) FROM (SELECT s.id {JOIN} GROUP BY s.id HAVING COUNT(*) > 1) AS t"),
     ("What is the average age over all allergies of students?", f"SELECT AVG(s.age) {JOIN}"),
     ("What is the average age of students for the allergies?", f"SELECT AVG(s.age) {JOIN}"),
-    ("What is the total grant of students?", f"SELECT SUM(s.grant_size) {JOIN}"),  # as it may be of products sold
+    ("What is the total grant of students given?", f"SELECT SUM(s.grant_size) {JOIN}"),  # as it may be of products sold
+    ("What is the total grant size of students by year?",
+     f"SELECT a.year, SUM(s.grant_size) {JOIN} GROUP BY a.year"),
     ("What is the average age of students who have allergies?", f"SELECT AVG(s.age), COUNT(*) {JOIN}"),
     ("How many students are there in each row?", f"SELECT COUNT(*) OVER () {JOIN}"),
 ]  # fmt: skip

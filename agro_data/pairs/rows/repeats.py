@@ -28,7 +28,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import linking
 from agro_data.sql.constructs import aggregates_of
 from agro_data.sql.resolution import Place, Resolution, Scope, Source
-from agro_data.sql.said import plain
+from agro_data.sql.said import plain, words_of
 
 _BEFORE = r"(?: (?:of|the|all|any|different|distinct|unique|other|those|these|total))*(?: (?!of\b|and\b|or\b)\w+)?"
 _COUNTED = rf"\b(?:how many|(?:number|count) of){_BEFORE} (?:%s)\b"
@@ -36,6 +36,16 @@ _COMPUTED = r"(?: (?!(?:of|for|and|or|over|per|across)\b)\w+){0,4} (?:of|for)"
 _MEAN = rf"\b(?:average|mean|avg){_COMPUTED}{_BEFORE} (?:%s)\b(?! (?:for|of|per|in each)\b)"
 _SUM = rf"\b(?:total|sum){_COMPUTED}{_BEFORE} (?:%s)\b(?= (?:who|that|which|whose|with|having|where)\b)"
 _AROUND = frozenset({"expressions", "group", "having", "order", "limit", "offset"})  # what rows are made into
+
+
+_SAYING_NOTHING = frozenset(
+    re.findall(
+        r"\w+",
+        "a all an and are average by calculate combined compute each every find for from get give have has how in is "
+        "list many mean me much of on our overall per please return show sum that the their there to total was were "
+        "what whole whose with",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -222,15 +232,40 @@ def _computed(
     pattern = _MEAN if all(isinstance(call, exp.Avg) for call in calls) else _SUM
     if key is None or key.source is not source:
         return
+    needless = _needless(question, scope, found, profile)
     if re.search(pattern % nouns_of(source.table, profile), question):
-        noun = profile.table(source.table).plural
-        says = (
-            f"The question asks for a figure of {noun}, the join has several rows with the same {'.'.join(key.place)}: "
-            "with each taken once the answer is another."
-        )
-        once = _each_once(key, scope, found, dialect)
-        if once:
-            yield _Once(says, once)
+        what = f"The question asks for a figure of {profile.table(source.table).plural}, the join has"
+    elif needless and needless != source.table:
+        what = f"Nothing is asked of {needless}, with which the join has"
+    else:
+        return
+    once = _each_once(key, scope, found, dialect)
+    if once:
+        says = f"several rows with the same {'.'.join(key.place)}: with each taken once the answer is another."
+        yield _Once(f"{what} {says}", once)
+
+
+def _needless(question: str, scope: Scope, found: Resolution, profile: DatabaseProfile) -> str:
+    """A table that a SELECT joins and uses in nothing but joins, where all words of the question are of the others, or
+    say nothing by themselves; "" for none.
+    """
+    linked = linking(found, scope)
+    columns = [column for column in found.tree.find_all(exp.Column) if id(column) not in linked]
+    used = {one.source.table for column in columns if (one := found.binding(column)) is not None and one.source}
+    idle = [source.table for source in scope.sources if source.table and source.table not in used]
+    if not idle or len(found.scopes) > 1:
+        return ""
+    named = [name for table in used if table for name in _names_of(table, profile)]
+    values = [one.name for one in found.tree.find_all(exp.Literal)]
+    known = {*_SAYING_NOTHING, *words_of(" ".join((*named, *values)))}
+    return idle[0] if all(word in known or word.removesuffix("s") in known for word in question.split()) else ""
+
+
+def _names_of(table: str, profile: DatabaseProfile) -> Iterator[str]:
+    called = profile.table(table)
+    yield from (table, called.singular, called.plural, *called.synonyms)
+    for column in called.columns:
+        yield from (column.name, column.phrase, *column.synonyms)
 
 
 def _each_once(key: RowKey, scope: Scope, found: Resolution, dialect: Dialect) -> str:
