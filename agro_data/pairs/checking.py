@@ -17,6 +17,7 @@ from agro_data.pairs.rows.counted_groups import check_counted_groups
 from agro_data.pairs.rows.distinct import check_distinct
 from agro_data.pairs.rows.joins import check_joins
 from agro_data.pairs.rows.namesakes import check_namesakes
+from agro_data.pairs.rows.negated import check_negated
 from agro_data.pairs.rows.outer_joins import check_outer_joins
 from agro_data.pairs.rows.repeats import check_repeats
 from agro_data.pairs.values.divisions import check_divisions
@@ -30,7 +31,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 
 # What a question asks for, against what the data give.
-_OF_BOTH = (check_repeats, check_outer_joins, check_distinct, check_namesakes, check_after_days)
+_OF_BOTH = (check_repeats, check_outer_joins, check_distinct, check_namesakes, check_negated, check_after_days)
 
 
 @dataclass(frozen=True)

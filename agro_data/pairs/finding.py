@@ -182,6 +182,13 @@ _KINDS = (
         "Rows that are called the same are taken for one",
         "go by the key: IN or NOT IN over it, GROUP BY it",
     ),
+    Kind(
+        "other_value_passes",
+        "warning",
+        False,
+        "None with a value are asked for, and those pass that have another, too",
+        "use NOT IN or NOT EXISTS over the rows that have it",
+    ),
     Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
     Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
     Kind("useless_predicate", "note", True, "A condition that never changes the answer", "take it out"),

@@ -1,0 +1,108 @@
+"""Students who have no cat: `kind <> 'cat'` over a join with their pets gives those who have a cat and a dog.
+
+Told where the question negates the verb ("do not have", "never", "without"), or where LEFT JOIN and IS NULL say that
+rows without any are meant, too; and where such rows are in the data, so that leaving them out changes the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from agro_data.databases.hostile.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect
+from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.rows.row_keys import RowKey
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.conditions import joined, parts_of
+from agro_data.sql.resolution import Binding, Resolution, value_of
+
+_NOT = re.compile(r"\b(?:no|not|never|without|nor|neither)\b|n't\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"\b(?:do|does|did|have|has|had)(?: not|n't)\b|\b(?:never|without)\b|\b(?:have|has|had|with) no\b", re.IGNORECASE
+)
+
+
+def check_negated(
+    database: Database,
+    pairs: Sequence[Pair],
+    names: Mapping[str, Resolution],
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+) -> list[list[Finding]]:
+    """Findings of each pair, in order."""
+    offered = {
+        number: offer
+        for number, pair in enumerate(pairs)
+        if pair.sql in names and _NOT.search(pair.question)
+        for offer in _offers(pair, names[pair.sql], profile, database.dialect)
+    }
+    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
+    return [shown.get(number, []) for number in range(len(pairs))]
+
+
+def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
+    select = found.tree
+    if not isinstance(select, exp.Select):
+        return
+    where = select.args.get("where")
+    if where is None or select.args.get("group") or select.args.get("limit"):
+        return
+    key = _key(select, found, profile)
+    parts = list(parts_of(where.this))
+    for part in parts if key is not None else ():
+        unlike, nulls = _negated(part, found)
+        bound = found.binding(unlike.this) if unlike is not None else None
+        if unlike is None or bound is None or key is None or bound.source is key.source:
+            continue
+        if not nulls and not _NONE.search(pair.question):
+            continue
+        has = exp.EQ(this=unlike.this.copy(), expression=unlike.expression.copy())
+        among = select.copy()
+        for name in ("order", "distinct"):
+            among.set(name, None)
+        among.set("expressions", [key.node])
+        among.set("where", exp.Where(this=joined([has, *(one for one in parts if one is not part)])))
+        other = select.copy().where(exp.Not(this=exp.In(this=key.node, query=exp.Subquery(this=among))))
+        says = (
+            f"{sql_text(part, dialect)} passes rows of {key.source.table} that have {sql_text(has, dialect)}, too, "
+            "beside another: without them the answer is another."
+        )
+        yield Offer(Finding("other_value_passes", says), pair.sql, sql_text(other, dialect))
+        return
+
+
+def _negated(part: exp.Expr, found: Resolution) -> tuple[exp.NEQ | None, bool]:
+    """A comparison with a value that is to be another, and whether NULL passes as well: the table is outer-joined."""
+    sides = [one.unnest() for one in parts_of(part, exp.Or)]
+    unlike = [one for one in sides if isinstance(one, exp.NEQ) and value_of(one.expression, found) is not None]
+    if len(unlike) != 1 or not isinstance(unlike[0].this, exp.Column):
+        return None, False
+    if len(sides) == 1:
+        return unlike[0], False
+    nulls = [one.this for one in sides if isinstance(one, exp.Is) and isinstance(one.expression, exp.Null)]
+    owner = _source(found.binding(unlike[0].this))
+    same = len(nulls) == len(sides) - 1 and all(_source(found.binding(one)) is owner for one in nulls)
+    return (unlike[0], True) if same else (None, False)
+
+
+def _source(bound: Binding | None) -> object:
+    return bound.source if bound is not None else None
+
+
+def _key(select: exp.Select, found: Resolution, profile: DatabaseProfile) -> RowKey | None:
+    """The key of the table whose columns come out, if it is one table that is not outer-joined."""
+    columns = [column for item in select.expressions for column in item.find_all(exp.Column)]
+    bound = [found.binding(column) for column in columns]
+    sources = {id(one.source): one.source for one in bound if one is not None}
+    source = next(iter(sources.values()), None)
+    if len(sources) != 1 or source is None or not source.table:
+        return None
+    outer = any(join.side and join.this is source.node for join in select.args.get("joins") or ())
+    key = profile.table(source.table).primary_key
+    return RowKey(source, key[0]) if len(key) == 1 and not outer else None
