@@ -115,7 +115,7 @@ def may_be_read(value: Cell) -> bool:
     return any(_form(comma).fullmatch(text) for comma in (False, True)) or bool(_DATED.fullmatch(text))
 
 
-_DATED = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T][\d:.]+)?")
+_DATED = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T][\d:.]+( ?[AaPp][Mm])?)?")
 
 
 def _form(comma: bool) -> re.Pattern[str]:

@@ -15,22 +15,58 @@ from sqlglot import exp
 from agro_data.databases.types import Cell, Dialect
 
 MOST_WAYS = 4  # in which the dates of one column may be read
-_DATE = re.compile(r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?:(?: |T)(\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?")
+_DATE = re.compile(
+    r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})"
+    r"(?:(?P<gap>[ T])(?P<hour>\d\d?)(?P<minute>:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d+)?"
+    r"(?: ?(?P<half>[AaPp])[Mm])?)?"
+)
 _YEARS = 69  # two digits below it are of this century, as POSIX has it
 Order = Literal["ymd", "dmy", "mdy"]
 
 
 @dataclass(frozen=True)
+class _Clock:
+    """How times of day are written. `sorts`: two digits of hours from 0 to 23; else all have, or lack, `seconds` and
+    the half of the day.
+    """
+
+    sorts: bool
+    seconds: bool
+    halves: bool
+
+    @staticmethod
+    def iso(match: re.Match[str]) -> str:
+        """The time as ISO writes it; "" if there is none."""
+        hour = int(match["hour"])
+        if match["half"]:
+            if not 1 <= hour <= 12:
+                return ""
+            hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
+        return f"{hour:02d}{match['minute']}{match['second'] or ''}{match['fraction'] or ''}" if hour < 24 else ""
+
+    def sql(self) -> str:
+        """The time of `x` with a space before it; "" where `x` is but a date."""
+        if self.sorts:
+            return "REPLACE(SUBSTR(x, 11), 'T', ' ')"
+        time, size = "SUBSTR(x, INSTR(x, ' ') + 1)", 8 if self.seconds else 5
+        if not self.halves:
+            return f"' ' || SUBSTR('0' || {time}, -{size})"
+        half = "CASE WHEN UPPER(x) LIKE '%PM' THEN 12 ELSE 0 END"
+        hour = f"CAST(SUBSTR({time}, 1, INSTR({time}, ':') - 1) AS INTEGER) % 12 + {half}"
+        return f"' ' || SUBSTR('0' || CAST({hour} AS TEXT), -2) || SUBSTR({time}, INSTR({time}, ':'), {size - 2})"
+
+
+@dataclass(frozen=True)
 class _Shape:
-    """What can be seen of how dates are written: the separator, where the year stands and its digits, and whether all
-    have as many characters.
+    """What can be seen of how dates are written: the separator, where the year stands and its digits, whether all have
+    as many characters, and how a time of day follows.
     """
 
     separator: str
     first: bool
     years: int
     fixed: bool
-    clock: bool
+    clock: _Clock | None
 
     @property
     def key(self) -> tuple[str, bool, int]:
@@ -45,7 +81,7 @@ class _Shape:
 
     @property
     def sorts(self) -> bool:
-        return self.first and self.fixed
+        return self.first and self.fixed and (self.clock is None or self.clock.sorts)
 
 
 @dataclass(frozen=True)
@@ -66,7 +102,10 @@ class _Form:
             day = date(year, int(named["m"]), int(named["d"])).isoformat()
         except ValueError:
             return ""
-        return f"{day} {match[5]}" if match[5] else day
+        if not match["hour"]:
+            return day
+        time = _Clock.iso(match)
+        return f"{day} {time}" if time else ""
 
     def sql(self, dialect: Dialect) -> exp.Expr:
         """The column `x` as ISO writes it."""
@@ -76,8 +115,12 @@ class _Form:
         if self.shape.years == 2:
             year = f"'19' || {year}" if self.old else f"CASE WHEN {year} < '{_YEARS}' THEN '20' ELSE '19' END || {year}"
         month, day = (named[part] if self.shape.fixed else f"SUBSTR('0' || {named[part]}, -2)" for part in "md")
-        clock = " || REPLACE(SUBSTR(x, 11), 'T', ' ')" if self.shape.clock else ""
-        return sqlglot.parse_one(f"{year} || '-' || {month} || '-' || {day}{clock}", read=dialect)
+        read, clock = f"{year} || '-' || {month} || '-' || {day}", self.shape.clock
+        if clock is None:
+            return sqlglot.parse_one(read, read=dialect)
+        if not clock.sorts or not self.shape.fixed:
+            read = re.sub(r"\bx\b", "SUBSTR(x, 1, INSTR(x, ' ') - 1)", read)
+        return sqlglot.parse_one(f"{read} || {clock.sql()}", read=dialect)
 
     def _fixed(self) -> tuple[str, str, str]:
         starts = (1, 6, 9) if self.shape.first else (1, 4, 7)
@@ -170,10 +213,21 @@ def _shape(key: tuple[str, bool, int], matches: Sequence[re.Match[str]]) -> _Sha
     parts = [(match[3], match[4] if first else match[1]) for match in matches]
     if years not in (2, 4) or any(len(part) > 2 for pair in parts for part in pair):
         return None
-    fixed, clock = all(len(part) == 2 for pair in parts for part in pair), any(match[5] for match in matches)
-    if clock and (not fixed or years == 2):
+    fixed = all(len(part) == 2 for pair in parts for part in pair)
+    timed = [match for match in matches if match["hour"]]
+    clock = _clock(timed, fixed and years == 4, len(timed) == len(matches)) if timed else None
+    return _Shape(separator, first, years, fixed, clock) if clock is not None or not timed else None
+
+
+def _clock(timed: Sequence[re.Match[str]], fixed: bool, always: bool) -> _Clock | None:
+    """How these write the time; `fixed`: behind a date of ten characters. None where it is written in several ways."""
+    if fixed and all(len(match["hour"]) == 2 and not match["half"] for match in timed):
+        return _Clock(True, False, False)
+    seconds, halves = ({bool(match[part]) for match in timed} for part in ("second", "half"))
+    odd = any(match["fraction"] or match["gap"] == "T" for match in timed)
+    if odd or not always or len(seconds) > 1 or len(halves) > 1:
         return None
-    return _Shape(separator, first, years, fixed, clock)
+    return _Clock(False, seconds.pop(), halves.pop())
 
 
 def _forms(shape: _Shape, matches: Sequence[re.Match[str]]) -> Iterator[_Form]:
