@@ -21,7 +21,7 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
     cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
-    workers: int = Field(default=2, description="Processes that sample and verify.")
+    workers: int = Field(default=2, description="Processes that sample, verify and run a model's SQL.")
     price_read: float = Field(default=0.0, description="Of a million tokens that a model reads; 0: one's own.")
     price_written: float = Field(default=0.0, description="Of a million that it writes, in the same currency.")
 

@@ -63,7 +63,7 @@ def evaluations(
     made_by = [_weights(models, training), training_code_version()]
     folders = [place.cache / "evaluations" / stable_hash([settings, made_by])[:16] for settings in asked]
     return [
-        usable(EvaluationConfig, settings | {"out": str(folder)})
+        usable(EvaluationConfig, {"workers": place.workers} | settings | {"out": str(folder)})
         for settings, folder in zip(asked, folders, strict=True)
     ]
 

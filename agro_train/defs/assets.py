@@ -70,7 +70,7 @@ def cold_start_trajectories(
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
     refuse_unusable(context.run.run_config, training)
     corpus = training.corpus_in(context, place)
-    settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
+    settings = _machine(place) | settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
     making = _settled(context, ColdStartConfig, settings)
@@ -93,7 +93,7 @@ def cold_start_model(
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     own = settings_of(config, idle=MAKING)
-    settings = made.manifest["settings"]["config"] | own | _places(corpus, place, training)
+    settings = made.manifest["settings"]["config"] | _machine(place) | own | _places(corpus, place, training)
     settings |= {"learn_from": str(made.path)}
     if settings["model"] != training.model:
         context.log.warning(
@@ -118,7 +118,7 @@ def grpo_model(
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_prompt_format(start)
-    settings = settings_of(config) | _places(corpus, place, training) | {"model": str(start.path)}
+    settings = _machine(place) | settings_of(config) | _places(corpus, place, training) | {"model": str(start.path)}
     settings |= {"style": style, "budget": budget, "turns": start.settings["turns"]}
     return _train(context, pipes, "agro_train.grpo", _settled(context, GrpoConfig, settings), place, training)
 
@@ -208,6 +208,11 @@ def _settled(context: dg.AssetExecutionContext, kind: type[Settings], values: Ma
     found = usable(kind, values)
     refuse_other_format(context.run.run_config, settings_to(found))
     return found
+
+
+def _machine(place: Place) -> dict[str, int]:
+    """What this machine has for a program of training, unless its asset's settings say otherwise."""
+    return {"workers": place.workers}
 
 
 def _places(corpus: Version, place: Place, training: Training) -> dict[str, str]:

@@ -82,6 +82,7 @@ def test_the_whole_chain(tmp_path: Path) -> None:
     assert re.search(r"promoted model: ", said)
     run = find_run(tmp_path / "models", "grpo")
     assert run.manifest["parent"].startswith("cold-start/r0001-")
+    assert run.settings["workers"] == 1  # of the place
     assert list(run.path.rglob("events.out.tfevents.*"))
     try:
         now = find_run(tmp_path / "models", PROMOTED).name
