@@ -12,14 +12,15 @@ from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import (
     COMPARED,
+    Combined,
     From,
     Query,
     Select,
     Term,
     columns_in,
     parts,
-    tables_of,
     totalled,
+    within,
 )
 
 _CARRYING = frozenset((
@@ -53,7 +54,8 @@ class Known:
         self.schema = schema
         self.dialect = dialect
         self.tables = {folded(table.name): table for table in schema.tables}
-        self.table_of = tables_of(query)
+        self.sources = {s.alias: s for one in within(query) if isinstance(one, Select) for s in one.sources}
+        self.table_of = {alias: source.table for alias, source in self.sources.items() if source.table}
         self._leaving: dict[str, list[ForeignKey]] = {}
 
     def leaving(self, table: str) -> list[ForeignKey]:
@@ -75,17 +77,24 @@ class Known:
         return spec is not None and "nocase" in spec.collation.lower().split(".")
 
     def sides_differ(self, query: Query) -> bool:
-        """Whether a comparison may say another thing with its sides exchanged: of two columns, SQLite compares by the
-        collation of the left one. That of a column of a query in FROM is not looked up.
+        """Whether a comparison or set operation may say another thing with its sides exchanged: SQLite goes by the
+        collation of the left one.
         """
         if self.dialect != "sqlite" or not any(c.collation for table in self.tables.values() for c in table.columns):
             return False
-        for term in parts(query):
-            if term[0] in COMPARED and term[1][0] == term[2][0] == "col":
-                one, other = map(self.declared, term[1:])
-                if one is None or other is None or one.collation.lower() != other.collation.lower():
-                    return True
-        return False
+        sides = [term[1:] for term in parts(query) if term[0] in COMPARED and term[1][0] == term[2][0] == "col"]
+        for one in within(query):
+            if isinstance(one, Combined) and one.operation != "union all":
+                sides += zip(*map(_outputs, one.branches), strict=True)
+        return any(len(set(map(self._collation, both))) > 1 for both in sides)
+
+    def _collation(self, term: Term) -> str:
+        """By which a column compares texts, also one of a query in FROM; "" as of what is computed."""
+        source = self.sources.get(term[1]) if term[0] == "col" else None
+        if source is not None and source.query is not None:
+            return self._collation(_outputs(source.query)[source.columns.index(term[2])])
+        spec = self.declared(term) if source is not None else None
+        return spec.collation.lower() if spec is not None else ""
 
     def declared(self, column: Term) -> ColumnSpec | None:
         """A column of a table as the schema declares it."""
@@ -103,6 +112,11 @@ class Known:
     def interchangeable(self, one: Term, other: Term) -> bool:
         """Whether equal values of both columns are identical ones."""
         return bool(self.kind(one)) and self.kind(one) == self.kind(other)
+
+
+def _outputs(query: Query) -> tuple[Term, ...]:
+    """The outputs of a query, of a set operation those of its first branch."""
+    return _outputs(query.branches[0]) if isinstance(query, Combined) else query.outputs
 
 
 def _kept_as(declared: str) -> str:

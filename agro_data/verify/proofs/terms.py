@@ -286,19 +286,17 @@ def substituted(select: Select, source: From, columns: dict[str, Term]) -> Selec
     return replace(made, where=conjuncts(where))
 
 
-def tables_of(query: Query) -> dict[str, str]:
-    """The table of every alias in a query, in the queries in it too; derived tables are left out."""
-    found: dict[str, str] = {}
+def within(query: Query) -> Iterator[Query]:
+    """A query and all queries in it, some of them several times."""
     waiting: list[Query] = [query]
     while waiting:
         current = waiting.pop()
+        yield current
         if isinstance(current, Combined):
             waiting.extend(current.branches)
         else:
-            found.update({source.alias: source.table for source in current.sources if source.table})
             waiting.extend(source.query for source in current.sources if source.query is not None)
-        waiting.extend(queries_in(terms_of(current)))
-    return found
+            waiting.extend(queries_in(terms_of(current)))
 
 
 def queries_in(term: Any) -> Iterator[Query]:
