@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from agro_data.publish.markdown import TEMPLATES
@@ -85,13 +86,26 @@ def render_card(manifest: dict[str, Any]) -> str:
         splits=[split for split in SPLITS if counts["splits"].get(split)],
         size_category=next((label for bound, label in SIZES if counts["examples"] < bound), "n>1M"),
         funnel=funnel_stages(manifest),
-        columns=[(name, _type_name(kind), COLUMNS[name]) for name, kind in EXAMPLE.items()],
+        columns=columns(),
+        setting=setting(counts["dialects"]),
         shareable=sum(bool(database.get("shareable")) for database in manifest["databases"]),
         verified=methods.get("verified", 0),
         top_constructs=list(counts["constructs"].items()),
         reasons=list(counts["rejected_reasons"].items())[:12],
         config=json.dumps(manifest["config"], indent=1, sort_keys=True, ensure_ascii=False),
     )
+
+
+def columns() -> list[tuple[str, str, str]]:
+    """Name, type and meaning of each column of `records.EXAMPLE`."""
+    return [(name, _type_name(kind), COLUMNS[name]) for name, kind in EXAMPLE.items()]
+
+
+def setting(dialects: Collection[str]) -> str:
+    """What a session needs for the SQL to mean what it meant when it ran here, as the end of a sentence."""
+    if "duckdb" not in dialects:
+        return ""
+    return "; in DuckDB after `SET TimeZone = 'UTC'`, and with all schemas of the database in `search_path`"
 
 
 def _type_name(kind: Any) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
+from agro_data.publish.card import setting
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
 from agro_data.words import counted
@@ -144,9 +145,10 @@ def _recompute(row: dict[str, Any], database: dict[str, Any]) -> str:
     place = database.get("relative_path") or row["db_id"]
     return "\n".join(
         [
-            f"Open {place} read-only, run the SQL, and write each cell as text: NULL as n, an integer as "
-            "i42, a float as f and its repr after rounding to 12 significant digits (an integral one as an "
-            "integer), text as t<number of characters>:<text>, a blob as b and its hex.",
+            f"Open {place} read-only, run the SQL{setting([row['dialect']])}.",
+            "Write each cell as text: NULL as n, an integer as i42, a float as f and its repr after rounding to 12 "
+            "significant digits (an integral one as an integer), text as t<number of characters>:<text>, a blob as b "
+            "and its hex.",
             "Join the cells of a row by commas and sort the rows, unless the SQL orders at top level. The "
             "digest is the SHA-256 of the number of columns and the rows, each followed by a newline.",
             "In Python: agro_data.databases.digest.result_digest(columns, rows, ordered).",

@@ -19,6 +19,7 @@ from agro_data.folders import files_gone
 from agro_data.hashing import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
+CERTIFICATE = "certificate"  # the folder of whole rows in what is published
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
 REQUIRED = ("corpus", "version", "fingerprint", "config", "databases")  # what any manifest of a corpus says
 MEND = "delete the folder and build again"  # of a version that is damaged: what is there is not written over
@@ -66,18 +67,24 @@ class Version:
         """The share of mutants that rows which follow it are to reach: of releases that asked for none, the default."""
         return float(self.manifest["config"].get("min_kill_rate", BuildConfig.min_kill_rate))
 
+    @property
+    def rows_folder(self) -> str:
+        """Where whole rows are: in what is published `data` holds only what most people train with."""
+        return CERTIFICATE if (self.path / CERTIFICATE).is_dir() else "data"
+
     def examples(self, split: str | None = None) -> pl.LazyFrame:
         """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows, and where a
         file of it is gone: the others would be taken for the whole.
 
         Columns that a release before knew nothing of say what was true of all its rows.
         """
-        pattern = f"data/{split or '*'}-*.parquet"
+        pattern = f"{self.rows_folder}/{split or '*'}-*.parquet"
         files = sorted(self.path.glob(pattern))
         if gone := files_gone(self.path, self.manifest, pattern):
             raise NoVersion(f"{self.path}: damaged: {gone[0]} is missing. Copy it anew, or {MEND}")
         if not files:
-            present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))
+            folder = self.path / self.rows_folder
+            present = ", ".join(sorted({path.name.split("-")[0] for path in folder.glob("*.parquet")}))
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
         frame = pl.scan_parquet(files, glob=False)
         if DERIVED in self.manifest:

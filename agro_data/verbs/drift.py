@@ -13,7 +13,7 @@ from agro_data.errors import InWords
 from agro_data.files import json_lines
 from agro_data.folders import kept_in
 from agro_data.progress import Bars
-from agro_data.publish.read import Version, list_versions, open_corpus
+from agro_data.publish.read import CERTIFICATE, Version, list_versions, open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal.running import FAILED_SOME, in_words
 from agro_data.terminal.showing import say, show_table, tell
@@ -43,7 +43,8 @@ def version_named(said: Path) -> Version | None:
     """The version that is meant, None where it is pairs."""
     if said.is_dir():
         folder = said.resolve()  # `.` has no name
-        is_one = VERSION_NAME.fullmatch(folder.name) is not None and (folder / "manifest.json").is_file()
+        named = VERSION_NAME.fullmatch(folder.name) is not None and (folder / "manifest.json").is_file()
+        is_one = named or (folder / CERTIFICATE).is_dir()  # what was published, wherever it was put
         return open_corpus(folder) if is_one or list_versions(folder.parent, folder.name) else None
     named = str(said) == LATEST or VERSION_NAME.fullmatch(str(said)) is not None
     return chosen_version(str(said), Path("datasets")) if named and not said.exists() else None

@@ -25,6 +25,8 @@ from test_hub import NAME, load_from
 
 from agro_data import build
 from agro_data.config import BuildConfig, ConfigError, RunConfig
+from agro_data.publish.card import setting
+from agro_data.publish.explain import explain
 from agro_data.publish.publication.checks import Check, check_version, sources_of
 from agro_data.publish.publication.personal import find, personal_rows, scan_files
 from agro_data.publish.publication.publishing import publish_version
@@ -32,7 +34,8 @@ from agro_data.publish.publication.release import EVERY, Declaration, make_relea
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.retention import published
 from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
-from agro_data.records import INSTANCE_INDEX
+from agro_data.records import EXAMPLE, INSTANCE_INDEX
+from agro_data.verbs.drift import version_named
 from agro_data.verbs.publish import publish_command
 
 LICENSED = Declaration(license="cc-by-4.0", source_licenses={EVERY: "cc0-1.0"}, share=frozenset({EVERY}))
@@ -166,6 +169,21 @@ def test_the_verb_warns_of_a_freer_licence_in_a_dry_run(school: Version) -> None
     # What a private column holds, and what to do, is said in the same place.
     assert re.search(r"teacher.salary holds earnings of people, and [1-9]\d* examples ask for it: hide it", warnings[1])
     assert warnings[1:] == [line for line in done.stderr.splitlines() if "teacher.salary" in line]
+
+
+def test_what_was_published_is_a_version_wherever_it_was_put(school: Version, tmp_path: Path) -> None:
+    """`data` holds few columns, as most people want them; `agro` reads the whole rows."""
+    make_release(school, released(tmp_path), LICENSED, PASSED)
+    got = open_version(tmp_path / "released")
+    assert got.examples().collect().equals(school.examples().collect())
+    some = got.examples().collect().row(0, named=True)
+    told = explain(got, some["example_id"])
+    assert told == explain(school, some["example_id"])
+    assert version_named(tmp_path / "released") == got
+    card = (tmp_path / "released" / "README.md").read_text()
+    assert [name for name in EXAMPLE if f"| `{name}` |" not in card] == []
+    assert "search_path" not in card + told  # SQLite has neither schemas nor time zones
+    assert "SET TimeZone = 'UTC'" in setting(["duckdb"])
 
 
 def test_a_private_column_is_named_unless_it_is_meant(school: Version, tmp_path: Path) -> None:

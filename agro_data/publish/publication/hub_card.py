@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 import yaml
 
-from agro_data.publish.card import SIZES
+from agro_data.publish.card import SIZES, columns, setting
 from agro_data.publish.markdown import TEMPLATES
 from agro_data.publish.publication.personal import KINDS
+from agro_data.publish.read import CERTIFICATE
 from agro_data.publish.summary import SPLITS, funnel_stages, schema_coverage
 
 PLOTS = "plots"
@@ -46,6 +47,8 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
             n for k, n in counts["rejected_reasons"].items() if k.endswith((": near_duplicate", ": split_leak"))
         ),
         coverage=schema_coverage(examples, manifest["databases"]).to_dicts(),
+        columns=columns(),
+        setting=setting(counts["dialects"]),
         licenses=Counter(source["license"] for source in manifest["databases"]).most_common(),
         shared=sum(bool(source["instances"]) for source in manifest["databases"]),
         kinds=KINDS,
@@ -72,7 +75,7 @@ def _head(manifest: Mapping[str, Any], splits: list[str], answered: list[str]) -
         "size_categories": [next((label for bound, label in SIZES if counts["examples"] < bound), "n>1M")],
         "configs": [
             {"config_name": "default", "default": True, "data_files": files("data", answered)},
-            {"config_name": "certificate", "data_files": files("certificate", splits)},
+            {"config_name": CERTIFICATE, "data_files": files(CERTIFICATE, splits)},
         ],
     }
 

@@ -28,7 +28,7 @@ from agro_data.publish.publication.hub_card import PLOTS, render_hub_card
 from agro_data.publish.publication.licenses import HUB, dropped
 from agro_data.publish.publication.personal import personal_rows, scan_files
 from agro_data.publish.publication.private import PrivateColumn, published_private
-from agro_data.publish.read import Version
+from agro_data.publish.read import CERTIFICATE, Version
 from agro_data.publish.report import render_report
 from agro_data.publish.schema import schema_texts
 from agro_data.publish.summary import SPLITS, summarise
@@ -197,7 +197,7 @@ def _write_rows(folder: Path, examples: pl.DataFrame, rejected: pl.DataFrame, sc
             plain = rows.filter(pl.col("answerable"))  # what is hidden, and all readings, stand in the whole rows
             if plain.height:
                 write_shards(plain.with_columns(schema).select(SMALL), folder / "data", split, shard=SHARD)
-            write_shards(rows.select(list(EXAMPLE)), folder / "certificate", split, shard=SHARD)
+            write_shards(rows.select(list(EXAMPLE)), folder / CERTIFICATE, split, shard=SHARD)
     write_shards(rejected, folder / "rejected", "rejected", shard=SHARD)
 
 
