@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.config import ConfigError
-from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.discovery.catalog import find_databases, nothing_at
 from agro_data.databases.discovery.identity import is_own_name, meant
 from agro_data.databases.types import Database
 from agro_data.evaluation.missing import why_missing
@@ -22,7 +22,7 @@ def named_databases(path: Path, wanted: set[str]) -> tuple[dict[str, Database], 
     if at_once is not None:
         return at_once, {}
     if not path.exists():
-        raise ConfigError(f"{path}: no such file or folder")
+        raise ConfigError(nothing_at(path))
     catalog = find_databases(path)
     found = meant(catalog.databases, wanted)
     return found, {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}

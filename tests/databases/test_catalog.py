@@ -162,6 +162,22 @@ def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
         find_databases(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("given", ["postgresql://me:s3cret@localhost/shop", "mysql+pymysql://me:s3cret@db/shop"])
+def test_an_address_of_a_server_is_told_and_not_repeated(given: str) -> None:
+    for path in (given, Path(given)):
+        with pytest.raises(ConfigError, match="agro snapshot") as refused:
+            usable_databases(path)
+        assert "s3cret" not in str(refused.value)
+    with pytest.raises(ConfigError, match=r"^C:/shops: no such file or folder$"):
+        usable_databases("C:/shops")
+
+
+def test_a_script_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "shop.sql").write_text("CREATE TABLE item (id int);")
+    with pytest.raises(ConfigError, match=r"shop\.sql: a script of SQL, not a database \(run it"):
+        usable_databases(tmp_path / "shop.sql")
+
+
 def test_an_empty_folder_says_what_to_give(tmp_path: Path) -> None:
     catalog = find_databases(tmp_path)
     assert catalog.databases == ()

@@ -41,6 +41,7 @@ TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tabl
 SEMANTICS = "semantics.yml"
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")  # of a corpus; no database is below
 EXPORT = "agro-export.json"  # says what an export is of
+ADDRESS = re.compile(r"\w[\w+.-]+:/")  # of a server; as a path it has one slash, and a drive of Windows one letter
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
@@ -51,7 +52,7 @@ def find_databases(path: Path | str) -> Catalog:
     """
     given = Path(path).absolute()
     if not given.exists():
-        raise FileNotFoundError(f"{path}: no such file or folder")
+        raise FileNotFoundError(nothing_at(path))
     search = _Search(given if given.is_dir() else given.parent)
     if given.is_dir():
         search.given(given)
@@ -75,7 +76,7 @@ def usable_databases(path: Path | str, hint: str = "") -> Catalog:
     """
     place = Path(path).expanduser()
     if not place.exists():
-        raise ConfigError(f"{path}: no such file or folder{hint and f'; {hint}'}")
+        raise ConfigError(nothing_at(path, hint))
     catalog = find_databases(place)
     if not catalog.databases:
         reasons = [str(problem) for problem in catalog.problems]
@@ -83,6 +84,17 @@ def usable_databases(path: Path | str, hint: str = "") -> Catalog:
             raise ConfigError(str(replace(catalog.problems[0], path=str(path))))
         raise ConfigError("\n  ".join([f"{path}: no database that can be used", *reasons]))
     return catalog
+
+
+def nothing_at(path: Path | str, hint: str = "") -> str:
+    """What to say where databases were expected at `path`, and nothing is. An address may hold a password, and is not
+    repeated."""
+    if ADDRESS.match(str(path)):
+        return (
+            "the address of a server, where a file or folder is expected: `agro snapshot ADDRESS --out shop.duckdb` "
+            "copies a PostgreSQL server's tables into a file to give here"
+        )
+    return f"{path}: no such file or folder{hint and f'; {hint}'}"
 
 
 def without_copies(catalog: Catalog) -> Catalog:
@@ -204,6 +216,8 @@ class _Search:
             self._add(file, layout)
         elif asked_for and is_data_file(file):
             self.problem(file, "is one table, not a database", "give the folder that holds it")
+        elif asked_for and file.suffix.lower() == ".sql":
+            self.problem(file, "a script of SQL, not a database", "run it, and give the database that it makes")
         elif expected:
             reason = "not a database: neither the header of SQLite nor that of DuckDB" if header else "empty file"
             self.problem(file, reason, "if it is encrypted, give a decrypted copy" if header else "")
