@@ -13,6 +13,8 @@ from agro_data.profiling.keys.row_versions import keeps_versions
 from agro_data.profiling.names.words import reads_as_english
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
 
+_CODED = frozenset(["status", "state", "kind", "type", "category", "class", "mode", "reason", "method", "code", "role"])
+_KINDS = 30  # the most that numbers stand for
 _TELLING = 8  # words from which is judged whether names are English
 _WRITTEN = {"iso-loose": "y-m-d without zeros", "m/d/y": "m/d/y or d/m/y"}  # where the name of a format says too little
 _SHORT = ("", "yyyymmdd", "y-m")  # what texts that are no dates may look like
@@ -26,6 +28,7 @@ def remarks(
     yield from _aside(tables)
     yield from _versions(tables)
     yield from _deleted(tables)
+    yield from _coded(tables, keys)
     yield from _totals(tables)
     yield from _endless(tables)
     yield from _guarded(tables)
@@ -64,6 +67,24 @@ def _deleted(tables: Sequence[TableProfile]) -> Iterator[str]:
         yield (
             f"{', '.join(marked)}: rows that are marked as deleted do not count, as the evidence of questions says; to "
             "have them count, hide the column in a semantics.yml"
+        )
+
+
+def _coded(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> Iterator[str]:
+    """Numbers that stand for kinds: nobody asks how many tickets have status 3."""
+    refer = {(key.table, column) for key in keys for column in key.columns}
+    coded = [
+        f"{table.name}.{column.name}"
+        for table in tables
+        if not table.is_view
+        for column in table.columns
+        if column.role == "category" and column.kind == "integer" and 1 < column.distinct <= _KINDS
+        if not (column.codes or _CODED.isdisjoint(column.phrase.lower().split()) or (table.name, column.name) in refer)
+    ]
+    if coded:
+        yield (
+            f"{', '.join(coded)}: numbers that stand for kinds, which questions ask for as they are; say what they "
+            "mean under `codes` in a semantics.yml (`agro databases PATH --draft` writes one)"
         )
 
 

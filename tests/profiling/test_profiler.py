@@ -463,6 +463,20 @@ def test_rows_that_are_marked_as_deleted_are_told(tmp_path: Path) -> None:
     assert said.startswith("files.is_deleted, users.deleted_at: rows that are marked as deleted do not count")
 
 
+def test_numbers_that_stand_for_kinds_are_told_and_lose_the_notice_with_their_meaning(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE jobs (id INTEGER PRIMARY KEY, status INTEGER, priority INTEGER, state TEXT);
+    INSERT INTO jobs
+        SELECT value, value % 3 * 10, value % 4, 'AB' FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]');
+    """
+    database = sqlite_database(tmp_path / "jobs.sqlite", script)
+    (said,) = profile_database(database).problems
+    assert said.startswith("jobs.status: numbers that stand for kinds")
+    side = tmp_path / "jobs.semantics.yml"
+    side.write_text("tables: {jobs: {columns: {status: {codes: {0: new, 10: open, 20: done}}}}}", encoding="utf-8")
+    assert profile_database(sqlite_database(tmp_path / "again.sqlite", script, semantics=side)).problems == ()
+
+
 def test_totals_beside_their_parts_are_told_and_not_added_to_them(tmp_path: Path) -> None:
     script = """
     CREATE TABLE people (region TEXT, sex TEXT, number INTEGER);
