@@ -72,7 +72,7 @@ class ConditionReader(ExpressionReader):
             values = [self.value(value, column) for value in inner.expressions]
             if all(value is not None for value in values):
                 return InList(column, tuple(self._exact("=", value) for value in values if value is not None), negated)
-        raise Beyond("condition", f"the condition {type(inner).__name__} is not read")
+        raise Beyond("condition", f"a condition on {self.said(inner)}")
 
     def _flag(self, node: exp.Column, negated: bool) -> Comparison | None:
         """A column of truth values that is a condition by itself: `WHERE is_current`."""

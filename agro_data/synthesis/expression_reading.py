@@ -16,6 +16,7 @@ from agro_data.intent.tree import (
     AggregateFunction,
     Arithmetic,
     Between,
+    Case,
     Column,
     Comparison,
     DatePart,
@@ -41,6 +42,7 @@ from agro_data.intent.tree import (
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
+from agro_data.synthesis.bands import rising
 from agro_data.synthesis.calendar_parts import calendar_part
 from agro_data.synthesis.day_spans import span_of
 from agro_data.synthesis.figures import (
@@ -54,6 +56,7 @@ from agro_data.synthesis.figures import (
     unrounded,
 )
 from agro_data.synthesis.places import window_of
+from agro_data.synthesis.refusals import of_expression
 
 # For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {
@@ -138,6 +141,10 @@ class ExpressionReader(ABC):
         same = node.to.is_type("FLOAT", "DOUBLE") or (profile.integral and node.to.is_type("BIGINT", "INT"))
         return column if same else None
 
+    def said(self, node: exp.Expr) -> str:
+        """What an expression is for which there are no words, for whoever wrote it."""
+        return of_expression(node, self.atlas.profile.dialect)
+
     def profile_of(self, column: Column) -> ColumnProfile:
         table = self._table_of(column)
         found = table.by_name.get(column.name)
@@ -164,18 +171,18 @@ class ExpressionReader(ABC):
             return column
         if isinstance(body, exp.Column):
             raise Beyond("name", f"{body.sql()} is no column of a table")
+        if (condition := average_truth(body)) is not None:
+            return Share(self._plain(condition))
         if type(body) in AGGREGATES or conditional(body) is not None:
             return self.aggregate(body)
         if isinstance(body, exp.Window):
             return self._window(body)
-        if (condition := average_truth(body)) is not None:
-            return Share(self._plain(condition))
         if (made := self._of_figures(body)) is not None:
             return made
-        part = self.part_of_date(body)
+        part = self.part_of_date(body) or self._bands(body)
         if part is not None:
             return part
-        raise Beyond("expression", f"{type(body).__name__} is not read")
+        raise Beyond("expression", self.said(body))
 
     def _of_figures(self, node: exp.Expr) -> Expression | None:
         """The quotient of two figures, or their difference or sum. A total by the number of its rows is an average."""
@@ -211,6 +218,19 @@ class ExpressionReader(ABC):
         held = figure.argument
         return figure.function == "count" or (isinstance(held, Column) and self.profile_of(held).integral)
 
+    def _bands(self, node: exp.Expr) -> Case | None:
+        """A CASE that gives each band of a quantity a name."""
+        if not isinstance(node, exp.Case) or node.this is not None or node.args.get("default") is None:
+            return None
+        tests = []
+        for branch in node.args["ifs"]:
+            test, label = self.predicate(branch.this, self.scope), self.value(branch.args["true"], None)
+            if not isinstance(test, Comparison) or label is None or not isinstance(label.value, str):
+                return None
+            tests.append((test, label))
+        otherwise = self.value(node.args["default"], None)
+        return rising(tests, otherwise) if otherwise is not None and isinstance(otherwise.value, str) else None
+
     def _window(self, node: exp.Window) -> Window:
         """A rank, a running total or the value before, along one column."""
         found = window_of(node)
@@ -240,7 +260,7 @@ class ExpressionReader(ABC):
         if column is None:
             value = self.days(inner) or (self._arithmetic(inner) if function in ("sum", "avg") else None)
             if value is None:
-                raise Beyond("expression", "an aggregate of an expression")
+                raise Beyond("expression", f"a figure of {self.said(inner)}")
             return Aggregate(function, value)
         self.profile_of(column)
         if self.kept is not None:
@@ -267,7 +287,7 @@ class ExpressionReader(ABC):
             return Aggregate("count", where=where)
         column = self.column(found.argument)
         if column is None:
-            raise Beyond("expression", "an aggregate of an expression")
+            raise Beyond("expression", f"a figure of {self.said(found.argument)}")
         self.profile_of(column)
         if found.function == "count" and not found.distinct:
             known = self._known(column)
@@ -362,7 +382,7 @@ class ExpressionReader(ABC):
     def _tested(self, node: exp.Expr) -> Column:
         column = self.column(node)
         if column is None:
-            raise Beyond("condition", "a condition on other than a column")
+            raise Beyond("condition", f"what is tested or ranked is no column, but {self.said(node.unnest())}")
         self.profile_of(column)
         return column
 

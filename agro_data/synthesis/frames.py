@@ -50,7 +50,10 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
         (len({o.expression for o in query.select}) < len(query.select), "a column that is shown twice"),
         (query.limit is not None and (query.limit < 1 or not query.order_by), "a limit without an order"),
         (_repeats(query), "one table twice, which a question could not tell apart"),
-        (_strays(query, atlas), "a parent on another way than its question would be taken to mean"),
+        (
+            bool(stray := _stray(query, atlas)),
+            f"one of several ways to {stray}, and none is said",
+        ),
         (any(isinstance(part, InQuery) for part in parts), "a membership"),
         (_parts_differ(query, profile), "a sum of differences, of which a side may be unknown: not that of the sums"),
         (_loses_rows(query, atlas), "a figure under a condition on what not every row has"),
@@ -241,11 +244,9 @@ def _loses_rows(query: Query, atlas: Atlas) -> bool:
     return bool(tested - {query.subject.alias}) and not all(joined)
 
 
-def _strays(query: Query, atlas: Atlas) -> bool:
-    """Whether a join leads to a parent of the subject otherwise than a question says it: see `Atlas.ways`."""
+def _stray(query: Query, atlas: Atlas) -> str:
+    """The parent of the subject to which a join leads otherwise than a question says it, or "": see `Atlas.ways`."""
     tables = {source.alias: source.table for source in query.sources}
     meant = {(edge.child, edge.parent, edge.pairs_up) for edge in atlas.ways(query.subject.table)}
-    return any(
-        join.direction == "up" and (tables[join.left], tables[join.right], join.columns) not in meant
-        for join in query.joins
-    )
+    up = ((tables[join.left], tables[join.right], join.columns) for join in query.joins if join.direction == "up")
+    return next((way[1] for way in up if way not in meant), "")

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,
+    Case,
     Column,
     Comparison,
     DatePart,
@@ -23,6 +24,7 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.synthesis.bands import rising
 from agro_data.synthesis.frame import Frame, may_lack, ranks, tells
 
 
@@ -53,6 +55,8 @@ def grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     """Figures of groups: of those that come first, of those that pass a test, or of all."""
     if any(join.kind == "left" for join in query.joins):
         return _kept_groups(query, profile)
+    if any(isinstance(key, Case) for key in query.group_by):
+        return _bands(query, profile)
     fault = _unnamed_groups(query, profile)
     if fault:
         return fault
@@ -80,6 +84,23 @@ def grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     if any(isinstance(key, DatePart) and key.part == "weekday" for key in orders):
         return "weekdays in the order of their names"
     return Frame("date_group" if dated else "group", "total_order" if orders else "none")
+
+
+def _bands(query: Query, profile: DatabaseProfile) -> Frame | str:
+    """Figures of the bands of one quantity."""
+    shown = [output.expression for output in query.select]
+    band = query.group_by[0]
+    if len(query.group_by) > 1 or shown[0] != band or not all(isinstance(one, Aggregate) for one in shown[1:]):
+        return "bands beside other groups, or without a figure"
+    if len(shown) < 2 or query.joins or query.having is not None or query.limit is not None or query.distinct:
+        return "bands over several tables, or some of them"
+    known = isinstance(band, Case) and band.otherwise is not None and rising(band.branches, band.otherwise) == band
+    if not known:
+        return "bands that do not begin where the one below ends"
+    columns = [node for node in walk(band) if isinstance(node, Column)]
+    if any(may_lack(column, query, profile) for column in columns) or any(map(_conditional, shown)):
+        return "bands of what may be unknown, or with a figure under a condition"
+    return Frame("buckets")
 
 
 def _kept_groups(query: Query, profile: DatabaseProfile) -> Frame | str:

@@ -25,6 +25,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, Source
 from agro_data.sql.scope import Schema, resolve
+from agro_data.synthesis.bands import labels_of
 from agro_data.synthesis.merging import merged
 
 BLANK = "?"  # for a text; a number becomes 0
@@ -77,6 +78,9 @@ def anonymised(sql: str, dialect: Dialect, schema: Schema) -> str:
     for place in places_of(found):
         known.add(id(place.node))
         _set(place.node, _blank(place))
+    for text, label in labels_of(found.tree):
+        known.add(id(text))
+        text.set("this", label)
     for node in list(found.tree.find_all(exp.Literal, exp.Column)):
         binding = found.binding(node) if isinstance(node, exp.Column) else None
         if id(node) in known or (isinstance(node, exp.Column) and (binding is None or binding.kind != "string")):
@@ -97,9 +101,13 @@ def redrawn(sql: str, atlas: Atlas, rng: Random) -> str | None:
     found = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
     rows = _rows(found, atlas, rng)
     taken: dict[tuple[str, str, str], set[Cell]] = {}
+    cuts = _cuts(found, atlas)
     for place in places_of(found):
         if place.source.table not in atlas.by_name:
             return None
+        if id(place.node) in cuts:
+            _set(place.node, cuts[id(place.node)])
+            continue
         used = taken.setdefault((place.source.table, place.column, place.part), set())
         value = _drawn(place, rows.get(id(place.source)), used, atlas, rng)
         if value is None:
@@ -277,6 +285,26 @@ def _drawn(place: Place, row: Row | None, used: set[Cell], atlas: Atlas, rng: Ra
         others = [value for value in known if _plain(value) not in used]
         return _plain(here if _plain(here) not in used else rng.choice(others) if others else None)
     return _bound(here, [*profile.quantiles, *known], place.use)
+
+
+def _cuts(found: Resolution, atlas: Atlas) -> dict[int, Cell]:
+    """Bounds that rise, or fall, for the bands of each CASE, by `id` of their literal: quantiles of its column."""
+    made: dict[int, Cell] = {}
+    of_bands = [(place.node.find_ancestor(exp.Case, exp.Select), place) for place in places_of(found)]
+    for case in found.tree.find_all(exp.Case):
+        places = [place for around, place in of_bands if around is case and place.source.table in atlas.by_name]
+        uses = {(place.source.table, place.column, place.use) for place in places}
+        if len(places) < 2 or len(uses) != 1 or places[0].use not in ("above", "below"):
+            continue
+        profile = atlas.by_name[places[0].source.table].by_name.get(places[0].column)
+        held = sorted({one for one in profile.quantiles if type(one) in (int, float)}) if profile is not None else []  # type: ignore[type-var]
+        if len(held) <= len(places) + 1:
+            continue
+        at = [held[(number + 1) * len(held) // (len(places) + 1)] for number in range(len(places))]
+        if len(set(at)) == len(at):
+            values = at if places[0].use == "below" else at[::-1]
+            made.update(zip((id(place.node) for place in places), map(_plain, values), strict=True))
+    return made
 
 
 def _plain(value: Cell) -> Cell:

@@ -21,6 +21,7 @@ from agro_data.intent.sampling.sample import canonical
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,
+    Case,
     Column,
     Comparison,
     DatePart,
@@ -34,6 +35,7 @@ from agro_data.intent.tree import (
     Predicate,
     Query,
     SetOperation,
+    Share,
     Source,
     walk,
 )
@@ -52,6 +54,7 @@ from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.merging import merged
 from agro_data.synthesis.outer_joins import edge_of, without_needless_sides
 from agro_data.synthesis.places import first_places
+from agro_data.synthesis.refusals import of_clause
 from agro_data.synthesis.tree_forms import by_month, counted, of_one_condition
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
@@ -132,7 +135,7 @@ class _Reader(ConditionReader):
     def select(self, node: exp.Select, outer: Scope | None = None) -> Query:
         strange = [name for name, value in node.args.items() if value and name not in _WHOLE]
         if strange:
-            raise Beyond("clause", f"the tree has no {strange[0].strip('_').upper()}")
+            raise Beyond("clause", of_clause(strange[0]))
         scope = self.found.scope_of(node)
         around, self.scope = self.scope, scope
         own = self._sources(scope)
@@ -168,7 +171,7 @@ class _Reader(ConditionReader):
         group, having, order, limit = (node.args.get(name) for name in ("group", "having", "order", "limit"))
         if group is not None:
             if {name for name, value in group.args.items() if value} - {"expressions"}:
-                raise Beyond("clause", "the tree has no ROLLUP or CUBE")
+                raise Beyond("clause", "subtotals: ROLLUP, CUBE or GROUPING SETS")
             keys = tuple(dict.fromkeys(self._key(self.found.meaning(key, node), query) for key in group.expressions))
             query = replace(query, group_by=self._completed(keys, query))
         if having is not None:
@@ -180,7 +183,7 @@ class _Reader(ConditionReader):
         elif order is not None:
             sorted_by = tuple(self._order_key(key, node, query) for key in order.expressions)
             # Weekdays stand by their names, of which nobody asks for the order.
-            query = replace(query, order_by=() if _is_weekday(sorted_by[0].expression) else sorted_by)
+            query = replace(query, order_by=() if _is_weekday(sorted_by[0].expression) or _bands(query) else sorted_by)
         if limit is not None:
             most = limit.expression if isinstance(limit, exp.Limit) else None
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
@@ -193,9 +196,12 @@ class _Reader(ConditionReader):
         own: dict[int, Source] = {}
         for source in scope.sources:
             if not source.table:
-                raise Beyond("derived_table", "it reads from a query, not from a table")
+                raise Beyond(
+                    "derived_table",
+                    "a query of groups, different rows or first rows in FROM",
+                )
             if source.node.args.get("joins"):
-                raise Beyond("clause", "the tree has no joins in brackets")
+                raise Beyond("clause", "joins in brackets")
             if source.table not in self.atlas.by_name:
                 raise Beyond("no_rows", f"{source.table} has no rows to ask about")
             own[id(source)] = self.known[id(source)] = Source(f"s{len(self.known) + 1}", source.table)
@@ -351,7 +357,7 @@ class _Reader(ConditionReader):
         key = self.expression(unrounded(self.found.meaning(node.this, select)))
         elsewhere = bool(node.args.get("nulls_first")) != (self.atlas.profile.dialect == "sqlite" and not descending)
         if elsewhere and self._may_be_null(key, query):
-            raise Beyond("order", "NULL in another place than the engine's own")
+            raise Beyond("order", "an order in which what is unknown stands elsewhere than by itself on this engine")
         return OrderKey(key, descending)
 
     def _first(self, select: exp.Select) -> tuple[Sequence[exp.Expr], exp.Expr, int] | None:
@@ -387,13 +393,20 @@ class _Reader(ConditionReader):
             counts = key.function == "count"
             of_some = key.where is not None or not query.group_by
             return not counts and (of_some or key.argument is None or self._may_be_null(key.argument, query))
-        if not isinstance(key, Column | DatePart | Days | Arithmetic):
+        if not isinstance(key, Column | DatePart | Days | Arithmetic | Share):
             return True
+        if isinstance(key, Share):
+            return not query.group_by
         return any(may_lack(node, query, self.atlas.profile) for node in walk(key) if isinstance(node, Column))
 
 
 def _is_weekday(key: Expression) -> bool:
     return isinstance(key, DatePart) and key.part == "weekday"
+
+
+def _bands(query: Query) -> bool:
+    """Whether the groups of a query are bands, which are said from the lowest up."""
+    return any(isinstance(key, Case) for key in query.group_by)
 
 
 def _distinct_on(select: exp.Select) -> Sequence[exp.Expr] | None:

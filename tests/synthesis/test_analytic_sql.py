@@ -118,13 +118,10 @@ def test_a_figure_is_asked_without_its_digits(sql: str, atlas: Atlas, connection
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"])
 def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: str) -> None:
     profile = shop.profile("duckdb")
-    zoned = "iso-loose" if kind.endswith("ZONE") else "iso"
     tables = [
         replace(
             t,
-            columns=tuple(
-                replace(c, declared_type=kind, date_format=zoned) if c.name == "ordered" else c for c in t.columns
-            ),
+            columns=tuple(replace(c, declared_type=kind) if c.name == "ordered" else c for c in t.columns),
         )
         for t in profile.tables
     ]
@@ -140,7 +137,7 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
     assert figures[0] == figures[1]
     for question in questions(intent, atlas):
         assert said in question
-        assert ("UTC" in question) == (zoned == "iso-loose"), question
+        assert ("UTC" in question) == kind.endswith("ZONE"), question
 
 
 @pytest.mark.parametrize(
@@ -202,6 +199,8 @@ def test_what_no_question_says_is_not_read(sql: str, kind: str, atlas: Atlas) ->
         ("SELECT city, COUNT_IF(birth_year > 1990) / COUNT(*) * 100 AS p FROM customers GROUP BY city ORDER BY p DESC",
          "share", "percentage"),
         ("SELECT 100.0 * COUNT_IF(status = 'open') / COUNT(employee_id) FROM \"order\"", "share", "percentage"),
+        ("SELECT city, AVG(CASE WHEN birth_year > 1990 THEN 1.0 ELSE 0.0 END) * 100 AS p FROM customers GROUP BY city"
+         " ORDER BY p", "share", "percentage of .*1990"),
         ("SELECT status, 100 * AVG(CASE WHEN total > 700 THEN 1.0 ELSE 0 END) FROM \"order\" GROUP BY status", "share",
          "percentage of .*700"),
         ("SELECT COALESCE(SUM(total), 0) FROM \"order\" WHERE status = 'open'", "aggregate", "open"),
@@ -360,6 +359,12 @@ def test_the_first_rows_of_each_group_are_asked_with_ties(
         ("SELECT STRFTIME(ordered, '%Y') AS y, status, COUNT(*) FROM \"order\" GROUP BY 1, 2 ORDER BY 1, 2",
          "date_group", "combination"),
         ("SELECT DAYNAME(ordered) AS d, COUNT(*) FROM \"order\" GROUP BY d ORDER BY d", "date_group", "weekday"),
+        ("SELECT CASE WHEN salary < 2000 THEN 'a' WHEN salary < 4000 THEN 'b' ELSE 'c' END AS band, COUNT(*)"
+         " FROM employees GROUP BY 1 ORDER BY 2", "buckets",
+         '"a" below 2000, "b" from 2000 to below 4000,? and "c" from'),
+        ("SELECT CASE WHEN salary >= 4000 THEN 'a' WHEN salary >= 2000 THEN 'b' ELSE 'c' END AS band, AVG(salary)"
+         " FROM employees WHERE city = 'Oslo' GROUP BY band", "buckets",
+         'Oslo.*"c" below 2000, "b" from 2000 to below 4000,? and "a" from'),
     ],
 )  # fmt: skip
 def test_places_of_rows_and_periods_are_asked(
@@ -387,6 +392,20 @@ def test_places_of_rows_and_periods_are_asked(
 )
 def test_other_windows_are_not_read(asked: str, atlas: Atlas) -> None:
     assert isinstance(read_intent(f"SELECT {asked}", atlas), Unread)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "WHEN salary < 4000 THEN 'a' WHEN salary < 2000 THEN 'b' ELSE 'c'",
+        "WHEN salary < 2000 THEN 'a' WHEN hired < '2015-01-01' THEN 'b' ELSE 'c'",
+        "WHEN salary < 2000 THEN 'a' WHEN salary < 4000 THEN 'b'",
+        "WHEN salary <= 2000 THEN 'a' ELSE 'b'",
+        "WHEN salary < 2000 THEN 'a' WHEN salary < 4000 THEN 'a' ELSE 'b'",
+    ],
+)
+def test_other_labels_are_no_bands(case: str, atlas: Atlas) -> None:
+    assert isinstance(read_intent(f"SELECT CASE {case} END AS band, COUNT(*) FROM employees GROUP BY 1", atlas), Unread)
 
 
 def test_a_sum_of_differences_is_asked_where_both_sides_are_known(atlas: Atlas) -> None:

@@ -61,4 +61,11 @@ def test_what_the_grammar_cannot_ask_is_listed(built: agro_data.Build) -> None:
     rejected = built.version.rejected().filter(pl.col("reason") == "no_question").collect()
     assert rejected.height > 0
     asked = rejected.filter(pl.col("sql").str.contains("WITH"))
-    assert asked["detail"].str.contains("(the tree has no WITH)", literal=True).any()
+    assert asked["detail"].str.contains("a named query (WITH)", literal=True).any()
+
+
+def test_queries_that_give_nothing_are_counted_with_a_reason(built: agro_data.Build) -> None:
+    told = built.version.rejected().filter(pl.col("reason") == "no_seed").collect()["detail"].to_list()
+    assert "1 of the log: they hold a text that is compared with no column of a table, and may be anything" in told
+    assert "1 of the log: they read tables that this database lacks" in told
+    assert len(told) == len(set(told))

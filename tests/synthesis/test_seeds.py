@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from intent import shop
 from synthesis.running import rows
 from synthesis.school_log import LOG, SECRETS
 
@@ -152,3 +154,18 @@ def test_ideas_of_a_log_differ_run_and_come_again_the_same(atlas: Atlas, databas
     assert len(kinds) >= 5, kinds
     answered = sum(rows(database, sql) not in ([], [(0,)], [(None,)]) for sql in texts)
     assert answered >= 0.6 * len(texts)
+
+
+def test_bands_of_a_log_keep_neither_their_names_nor_their_bounds() -> None:
+    sql = "SELECT CASE WHEN salary < 1234 THEN 'Zq low' WHEN salary < 5678 THEN 'mid' ELSE 'Zq' END AS b, COUNT(*)"
+    [seed] = seeds_of([Logged(f"{sql} FROM teacher GROUP BY b", "buckets")], "sqlite", SCHOOL).seeds
+    assert not [said for said in ("Zq", "mid", "1234", "5678") if said in seed.sql]
+
+
+def test_drawn_bounds_of_bands_rise() -> None:
+    atlas = Atlas(shop.profile())
+    case = "CASE WHEN salary < 0 THEN 'A' WHEN salary < 0 THEN 'B' ELSE 'C' END"
+    drawn = redrawn(f"SELECT {case}, COUNT(*) FROM employees GROUP BY 1", atlas, Random(3))
+    assert drawn is not None
+    low, high = (float(one) for one in re.findall(r"< ([\d.]+)", drawn)[:2])
+    assert low < high

@@ -36,6 +36,15 @@ UNREAD = 0.5  # plausibility of SQL that no intent says: nothing is known for it
 SAMPLING = Sampling(temperature=0.8, max_tokens=600)
 SEEDS = "seeds"  # below the work folder: the log's queries for each database, without their values
 
+_LOST = {
+    "text_elsewhere": "hold a text that is compared with no column of a table, and may be anything",
+    "not_read": "cannot be read as SQL of this database",
+    "unknown_table": "read tables that this database lacks",
+    "unknown_column": "read columns that this database lacks",
+    "not_deterministic_function": "depend on the day, or on chance",
+    "forbidden_function": "call what may not be called here",
+}  # why queries of a log give nothing, behind how many they are
+
 Row = dict[str, Any]
 
 
@@ -46,7 +55,7 @@ def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataF
     if config.generator == "grammar":
         return candidates(context.asked(db_id), count=count, seed=seed, prior=context.prior(db_id))
     if config.generator == "log":
-        return _of_log(context, db_id, count, seed)
+        return _of_log(context, db_id, shard, count, seed)
     if config.generator == "llm":
         return _of_model(context, db_id, shard, count, seed)
     grammar, model = context.focus.arm("model", ("grammar", "llm"))
@@ -76,16 +85,20 @@ def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tu
     return found
 
 
-def _of_log(context: Context, db_id: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _of_log(context: Context, db_id: str, shard: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     profile = context.profile(db_id)
     seeds = _seeds(context, profile)
     ideas = ideas_of_log(seeds.seeds, Atlas(profile), context.prior(db_id), seed)
     kept, refused = stored(ideas, profile, count=count, asked=bool(context.config.writer))
-    if seeds.seeds:
+    lost = [(number, _LOST.get(reason, f"fail as {reason}")) for reason, number in seeds.refused]
+    if not seeds.seeds:
+        counts = "; ".join(f"{number:,} {why}" for number, why in lost) or "no queries"
+        said = f"the log has no query that this database can answer ({counts})"
+        return kept, rows([_rejected(profile, "no_seeds", said, None, None)], REJECTED)
+    if shard != f"{db_id}.00.000":  # one shard of a database lists them
         return kept, refused
-    counts = ", ".join(f"{reason} {number:,}" for reason, number in seeds.refused) or "no queries"
-    none = _rejected(profile, "no_seeds", f"the log has no query that this database can answer ({counts})", None, None)
-    return kept, rows([none], REJECTED)
+    told = [_rejected(profile, "no_seed", f"{number:,} of the log: they {why}", None, None) for number, why in lost]
+    return kept, pl.concat([rows(told, REJECTED), refused])
 
 
 def _of_model(
