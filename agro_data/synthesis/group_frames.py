@@ -33,7 +33,7 @@ def first_of_each(query: Query, keep: Keep, profile: DatabaseProfile) -> Frame |
     shown = [output.expression for output in query.select if isinstance(output.expression, Column)]
     parts = [part for part in keep.partition if isinstance(part, Column)]
     key = keep.order[0].expression
-    if len(shown) < len(query.select) or len(parts) < len(keep.partition) or query.distinct or query.limit is not None:
+    if len(shown) < len(query.select) or len(parts) < len(keep.partition) or query.distinct or query.order_by:
         return "the first rows of groups by other than columns, or other than columns of them"
     if not isinstance(key, Column) or key.source != query.subject.alias or key in parts:
         return "the first rows of groups by other than a column of theirs"
@@ -92,8 +92,8 @@ def _bands(query: Query, profile: DatabaseProfile) -> Frame | str:
     band = query.group_by[0]
     if len(query.group_by) > 1 or shown[0] != band or not all(isinstance(one, Aggregate) for one in shown[1:]):
         return "bands beside other groups, or without a figure"
-    if len(shown) < 2 or query.joins or query.having is not None or query.limit is not None or query.distinct:
-        return "bands over several tables, or some of them"
+    if len(shown) < 2 or query.joins or query.having is not None or query.order_by or query.distinct:
+        return "bands over several tables, in another order than theirs, or some of them"
     known = isinstance(band, Case) and band.otherwise is not None and rising(band.branches, band.otherwise) == band
     if not known:
         return "bands that do not begin where the one below ends"
@@ -117,6 +117,8 @@ def _kept_groups(query: Query, profile: DatabaseProfile) -> Frame | str:
         return "groups of what has no joined row (LEFT JOIN), by other than what tells the rows apart"
     if query.where is not None or query.limit is not None:
         return "some of the groups with what has no joined row (LEFT JOIN)"
+    if not all(_counts_joined(node, query, profile) for node in walk(query) if isinstance(node, Aggregate)):
+        return "a figure other than how many joined rows there are (LEFT JOIN)"
     orders = [key.expression for key in query.order_by]
     if len(orders) > 2 or any(key not in shown for key in orders):
         return "groups in an order that is not theirs"
@@ -127,6 +129,16 @@ def _kept_groups(query: Query, profile: DatabaseProfile) -> Frame | str:
             return "a bound on how many joined rows there are, with 0 among them, beside something else"
         return Frame("having")
     return Frame("group", "total_order" if orders else "none") if figures else "groups without a figure"
+
+
+def _counts_joined(figure: Aggregate, query: Query, profile: DatabaseProfile) -> bool:
+    """Whether a figure is the number of rows of what is joined by LEFT JOIN, of which each has a key."""
+    join, column = query.joins[0], figure.argument
+    if figure.function != "count" or figure.distinct or figure.where is not None or not isinstance(column, Column):
+        return False
+    table = profile.table(next(source.table for source in query.sources if source.alias == join.right))
+    keys = {*table.primary_key, *(name for _, name in join.columns)}
+    return column.source == join.right and column.name in keys
 
 
 def _lacks_figure(expression: object) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from random import Random
 
 import duckdb
 import pytest
@@ -15,9 +16,12 @@ from agro_data.intent.questions import render_question
 from agro_data.intent.questions.styles import STYLES
 from agro_data.intent.rendering.to_sql import render_sql
 from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.sampling.prior import default_prior
 from agro_data.intent.steps.decompose import decompose
-from agro_data.intent.tree import Intent
+from agro_data.intent.tree import Aggregate, Intent, walk
+from agro_data.prompts.vary_query import KINDS
 from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.variations import vary
 
 Rows = Sequence[tuple[object, ...]]
 
@@ -303,6 +307,18 @@ def test_outer_joins_that_are_said(asked: str, said: str, atlas: Atlas, connecti
     assert sorted(map(repr, rows[0])) == sorted(map(repr, rows[1])) != []
     for question in questions(intent, atlas):
         assert re.search(said, question), question
+
+
+def test_a_count_with_those_without_any_is_varied_as_a_count(atlas: Atlas) -> None:
+    sql = (
+        'SELECT name, COUNT(order_id) FROM customers c LEFT JOIN "order" USING (customer_id) GROUP BY 1, c.customer_id'
+    )
+    intent = read(sql, atlas)
+    counted = next(node for node in walk(intent.query) if isinstance(node, Aggregate))
+    for kind in KINDS:
+        for made in vary(intent, kind, atlas, Random(1), default_prior()) if kind != "advanced" else ():
+            figures = [node for node in walk(made.query) if isinstance(node, Aggregate)]
+            assert set(figures) == {counted}, render_sql(made, atlas.profile)
 
 
 @pytest.mark.parametrize(
