@@ -66,10 +66,12 @@ def _equalities(join: exp.Join, source: Source, scope: Scope, found: Resolution)
 
 
 def _is_needless(edge: Edge, source: Source, scope: Scope, found: Resolution) -> bool:
-    if _is_asked(source, scope, found) or _ranks_or_bounds(source, scope, found):
+    if _is_asked(source, scope, found):
         return True
-    if edge.parent != source.table or edge.parent == edge.child:
+    if edge.parent == edge.child:
         return False
+    if edge.child == source.table:
+        return _ranks_or_bounds(source, scope, found)
     group = scope.select.args.get("group")
     keys = group.expressions if group is not None else ()  # of what has no parent nobody asks for the group
     return edge.whole or any(_is_of(found.meaning(key, scope.select), source, found) for key in keys)
