@@ -187,6 +187,9 @@ def _predictions(path: Path, items: Sequence[Item], gold: Path | str | None, dat
         found = _matched(path, items, load_pairs(gold, database))
         return replace(found, notes=(*_western(files_of(Path(gold).expanduser())[0]), *found.notes))
     items = _about(items, database)
+    held = [item.fields for item in items if isinstance(item, Row)]
+    if held and not any(has_any(fields, (*PREDICTED, *QUESTION)) for fields in held) and has_any(held[0], SQL):
+        raise UnreadableInput(f"{path}: SQL, and nothing to hold it against; give the questions' file with --gold")
     check_fields(path, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     without = 0

@@ -335,6 +335,9 @@ def test_a_file_without_predictions_is_told_at_once(tmp_path: Path) -> None:
     predictions.write_text(json.dumps([{"db_id": "shop", "question": "Who?", "foo": "SELECT 1"}]))
     with pytest.raises(UnreadableInput, match=r"no prediction field; expected `pred` .* found: db_id, question, foo"):
         load_predictions(predictions, gold)
+    predictions.write_text(json.dumps({"0": "SELECT 1\t----- bird -----\tshop"}))
+    with pytest.raises(UnreadableInput, match="nothing to hold it against; give the questions' file with --gold"):
+        load_predictions(predictions)
     predictions.write_text("")
     with pytest.raises(UnreadableInput, match="no predictions to evaluate"):
         load_predictions(predictions, gold)
