@@ -12,13 +12,13 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.publish.read import DERIVED, open_version
 from agro_data.verify.golds import GoldResults
 from agro_train.defs.training import Training
+from agro_train.programs.telling import why_nothing_was_learned
 from agro_train.questions import PromptFormat, questions_of_version
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sql_env import SQL_LIMITS, check_golds
 
 GOLDS = 200
-TAUGHT = ("informative_groups", "proved_groups")  # figures of GRPO: groups that taught something
 WINDOW = 3  # losses are compared by the mean of a third of the run, at its begin and at its end
 
 
@@ -63,8 +63,7 @@ def cold_start_parameters_moved(cold_start_model: str) -> dg.AssetCheckResult:
 @dg.asset_check(asset="grpo_model", blocking=True)
 def grpo_parameters_moved(grpo_model: str) -> dg.AssetCheckResult:
     """Training changed the model: at least one step had a group whose rollouts earned different rewards."""
-    lines = ModelRun(Path(grpo_model)).metrics()
-    return _moved(grpo_model, taught=any(line.get(groups) for line in lines for groups in TAUGHT))
+    return _moved(grpo_model)
 
 
 @dg.asset_check(asset="model_evaluation", blocking=True)
@@ -108,19 +107,13 @@ CHECKS = [
 ]
 
 
-def _moved(path: str, *, taught: bool = True) -> dg.AssetCheckResult:
+def _moved(path: str) -> dg.AssetCheckResult:
     run = ModelRun(Path(path))
     moved = run.moved
-    why = (
-        "; nothing was learned: see its curves, take more steps or a higher learning rate"
-        if taught
-        else "; nothing was learned, since in no group rewards differed: take more steps, more prompts, a higher "
-        "temperature or a longer cold start"
-    )
     return result(
         bool(moved["moved"]),
         f"{run.name}: {moved['changed']:,} of {moved['tensors']:,} tensors changed, by {moved['largest']:.2g} at most",
-        "" if moved["moved"] else why,
+        "" if moved["moved"] else f"; nothing was learned: {why_nothing_was_learned(run.metrics())}",
         changed=moved["changed"],
         tensors=moved["tensors"],
     )

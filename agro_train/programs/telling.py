@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agro_data.progress import clock
@@ -23,6 +23,7 @@ TITLES = {
     "tokens_per_second": "tokens per second",
 }
 TERM = "reward/"
+TAUGHT = ("informative_groups", "proved_groups")  # figures of GRPO: groups that taught something
 PLACE = frozenset({"phase", "step", "steps", "seconds_left"})  # where a run stands
 
 
@@ -46,3 +47,13 @@ def said(line: Mapping[str, Any]) -> str:
     of = f" of {line['steps']:,}" if "steps" in line else ""
     step = f" step {line['step']:,}{of}" if "step" in line else ""
     return f"{line.get('phase', 'training')}{step}: {', '.join(listed)}"
+
+
+def why_nothing_was_learned(lines: Iterable[Mapping[str, Any]]) -> str:
+    """What to do about a training, of these lines of metrics, that left the weights as they were."""
+    groups = [line[name] for line in lines for name in TAUGHT if name in line]
+    if groups and not any(groups):
+        return (
+            "in no group rewards differed; take more steps, more prompts, a higher temperature or a longer cold start"
+        )
+    return "see its curves; take more steps or a higher learning rate"

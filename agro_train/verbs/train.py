@@ -16,7 +16,7 @@ from agro_data.terminal.streams import notes, screen
 from agro_data.terminal.verb import Resumed, Verbs
 from agro_data.verbs.options import A_PATH, json_of
 from agro_train.programs.settings import Settings, read_settings, settings_from
-from agro_train.programs.telling import figures, said
+from agro_train.programs.telling import figures, said, why_nothing_was_learned
 from agro_train.runs.corpora import find_corpus, find_databases_of
 
 if TYPE_CHECKING:
@@ -144,5 +144,5 @@ def _show(run: ModelRun, as_json: bool) -> None:
         screen.print()
         say(f'agro ask --model {run.name} --database FILE "question"')
     if not run.moved["moved"]:
-        tell(["no parameter moved: nothing was learned; raise the learning rate or the number of steps"], "yellow")
+        tell([f"no parameter moved, nothing was learned: {why_nothing_was_learned(run.metrics())}"], "yellow")
         raise SystemExit(FAILED_SOME)

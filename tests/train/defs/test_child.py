@@ -16,7 +16,7 @@ from train.scripted_job import scripted_model
 
 from agro_train.defs.child import how_it_ended, module_of, program
 from agro_train.defs.follow import Tail
-from agro_train.programs.telling import figures, said
+from agro_train.programs.telling import figures, said, why_nothing_was_learned
 from agro_train.runs.store import append_metrics, forget_metrics
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -219,3 +219,16 @@ def test_several_gpus_are_accelerates_business() -> None:
     assert program("agro_train.grpo", "--config", "c.json")[1:] == ["-m", "agro_train.grpo", "--config", "c.json"]
     several = program("agro_train.grpo", "--config", "c.json", processes=8)
     assert several[1:6] == ["-m", "accelerate.commands.launch", "--num_processes", "8", "--module"]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ({"informative_groups": 0.0}, "in no group rewards differed"),
+        ({"informative_groups": 0.0, "proved_groups": 1.0}, "a higher learning rate"),
+        ({"informative_groups": 0.5}, "a higher learning rate"),
+        ({"loss": 1.0}, "a higher learning rate"),
+    ],
+)
+def test_what_learnt_nothing_says_whether_there_was_anything(line: dict[str, float], why: str) -> None:
+    assert why in why_nothing_was_learned([line, line])
