@@ -9,7 +9,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `derived` | a query in FROM that only joins and selects is its tables and conditions |
 | `unasked` | a column of a query in FROM that nobody asks for |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
-| `null_ignored` | LEFT JOIN is JOIN where only totals of its columns are shown, of groups that HAVING asks one of |
+| `null_ignored` | LEFT JOIN is JOIN where only totals of its columns are shown; COUNT(c) is of rows with c |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
 | `foreign_key` | a parent joined along an enforced key (or part, under `set`), unasked; LEFT JOIN; IN; their count |
 | `key` | what a key determines: DISTINCT, GROUP BY, ORDER BY, ranks beyond it, a self join on it, LEFT JOIN to it, IN |
