@@ -32,7 +32,7 @@ SCRIPTS = Path(sys.executable).parent
 WORKFLOW = re.compile(r"^ *- run: (.+)$", re.M)
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # What a reader's machine has or what the sentence above tells to install, and no test here can look into.
-ELSEWHERE = {"curl", "git", "nvidia-smi", "pip", "systemctl", "vllm"}
+ELSEWHERE = {"curl", "git", "hf", "nvidia-smi", "pip", "systemctl", "vllm"}
 BUILT_IN = {"source", "export", "exit", "cd", "echo", "set", "for", "do", "done", "if", "then", "fi", "test"}
 SETTINGS = {"agro train cold-start": ColdStartConfig, "agro train grpo": GrpoConfig}
 
