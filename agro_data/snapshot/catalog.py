@@ -67,7 +67,8 @@ _LABELS = f"""
 {_BELOW}
 SELECT a.attrelid, a.attname, array_agg(e.enumlabel::text ORDER BY e.enumsortorder)
 FROM pg_attribute a LEFT JOIN below ON below.domain = a.atttypid
-JOIN pg_enum e ON e.enumtypid IN (a.atttypid, below.type)
+LEFT JOIN pg_type array_of ON array_of.oid IN (a.atttypid, below.type) AND array_of.typcategory = 'A'
+JOIN pg_enum e ON e.enumtypid IN (a.atttypid, below.type, array_of.typelem)
 WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attrelid, a.attname
 """
 _CHECKS = """
@@ -79,7 +80,7 @@ WHERE conrelid = ANY (%s) AND contype = 'c' AND convalidated AND NOT connoinheri
 @dataclass(frozen=True)
 class Column:
     """`declared` is the type as PostgreSQL writes it; for a domain it is the type below all domains. `labels`: those of
-    an enum, in its order."""
+    an enum, or of that of which it is an array, in its order."""
 
     name: str
     declared: str

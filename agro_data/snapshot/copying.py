@@ -312,7 +312,9 @@ def _other_kinds(one: Planned) -> Iterator[str]:
     """Notes of the columns that are not what they were: numbers that are no longer exact, and lists of lists."""
     if listed := [column.name for column, kind in one.columns if kind == DOUBLE and unmeasured(column.declared)]:
         yield f"{one.table}: kept as binary numbers, for more than {WIDEST} digits or a NaN: {', '.join(listed)}"
-    if listed := [column.name for column, kind in one.columns if kind == TEXT and listing(column.declared)]:
+    if listed := [
+        column.name for column, kind in one.columns if kind == TEXT and listing(column.declared, column.labels)
+    ]:
         yield f"{one.table}: kept as text, for arrays of several dimensions: {', '.join(listed)}"
 
 

@@ -69,9 +69,9 @@ def unmeasured(declared: str) -> bool:
     return _LENGTH.sub("", declared) == "numeric" and kept(declared) == DOUBLE
 
 
-def listing(declared: str) -> bool:
+def listing(declared: str, labels: Sequence[str]) -> bool:
     """Whether a type is of arrays that are kept as lists."""
-    kind = kept(declared)
+    kind = kept(declared, labels)
     return kind is not None and bool(kind.through)
 
 
@@ -82,7 +82,7 @@ def compares_as_text(declared: str) -> bool:
 
 def kept(declared: str, labels: Sequence[str] = ()) -> Kind | None:
     """The kind in which a type (as `format_type` writes it) is kept; None for what nobody asks about in words, as
-    bytes. `labels`: those of an enum.
+    bytes. `labels`: those of an enum, or of that of which it is an array.
 
     Timestamps with a time zone are kept in UTC. Types that DuckDB does not have here (ranges, addresses, arrays of most
     types) are kept as text.
@@ -90,10 +90,10 @@ def kept(declared: str, labels: Sequence[str] = ()) -> Kind | None:
     bare = _LENGTH.sub("", declared)
     if bare in _UNASKED:
         return None
+    if bare.endswith("[]"):
+        return _list_of("text" if labels else bare.removesuffix("[]"))
     if labels:
         return Kind(f"ENUM({', '.join(map(literal, labels))})", "{}::text")
-    if bare.endswith("[]"):
-        return _list_of(bare.removesuffix("[]"))
     if bare in ("json", "jsonb"):
         return JSON
     if bare == "interval":

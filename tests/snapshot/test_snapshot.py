@@ -334,3 +334,16 @@ def test_of_two_schemas_the_table_that_others_refer_to_keeps_its_name(url: str, 
         with psycopg.connect(url) as connection:
             connection.execute("DROP SCHEMA earlier CASCADE")
     assert made.notes == ["earlier.town: kept as earlier_town, as another table has its name"]
+
+
+def test_arrays_of_an_enum_are_lists(url: str, tmp_path: Path) -> None:
+    offers = """CREATE DOMAIN felt AS mood[];
+        CREATE TABLE offer (id int PRIMARY KEY, moods mood[], felt felt, one mood);
+        INSERT INTO offer VALUES (1, '{sad,glad}', '{glad}', 'sad'), (2, '{}', NULL, 'glad')"""
+    with further(url, offers):
+        made = take_snapshot(url, tmp_path / "offers.duckdb", schemas=["further"])
+    assert made.notes == []
+    assert rows(made.path, "SELECT moods, felt, one FROM further.offer ORDER BY id") == [
+        (["sad", "glad"], ["glad"], "sad"),
+        ([], None, "glad"),
+    ]
