@@ -18,7 +18,7 @@ from agro_data.intent.rendering.to_sql import render_sql
 from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.profiling.cache import cached_profile
-from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.read_back.reading import read_intent
 from bench.parts.tables import show
 
 SHOWN = 8  # reasons

@@ -14,7 +14,7 @@ from agro_data.intent.sampling.prior import Prior
 from agro_data.intent.tree import Intent
 from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.synthesis.literals import redrawn
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 from agro_data.synthesis.rewrites import rewritten
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.variations import vary

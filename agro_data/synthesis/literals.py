@@ -25,8 +25,8 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, Source
 from agro_data.sql.scope import Schema, resolve
-from agro_data.synthesis.bands import labels_of
-from agro_data.synthesis.merging import merged
+from agro_data.synthesis.read_back.bands import labels_of
+from agro_data.synthesis.read_back.merging import merged
 
 BLANK = "?"  # for a text; a number becomes 0
 EXACT = 100  # numbers up to this are kept as they are where no column decides them

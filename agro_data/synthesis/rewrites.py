@@ -22,7 +22,7 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution
 from agro_data.sql.scope import resolve
 from agro_data.synthesis.literals import redrawn
-from agro_data.synthesis.spelled_out import in_their_places
+from agro_data.synthesis.read_back.spelled_out import in_their_places
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.mutants import mutants_of
 

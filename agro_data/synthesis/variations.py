@@ -9,7 +9,7 @@
 | `advanced` | the seed's subject asked with a window, a CTE, CASE or a share | another |
 | `performance` | what an engine does with less work: ranges, lists, joins, no sorting of duplicates | the same |
 
-A variation is an intent, so it has its question, or nothing: what no frame says (`frames`) is dropped here, and what
+A variation is an intent, so it has its question, or nothing: what no frame says (`read_back.frames`) is dropped here, and what
 does not run, is empty or depends on chance is dropped by the gate like any other candidate.
 """
 
@@ -57,9 +57,9 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.prompts.vary_query import Kind
-from agro_data.synthesis.condition_reading import cuts_a_day
-from agro_data.synthesis.frames import frame_of
-from agro_data.synthesis.reading import intent_of
+from agro_data.synthesis.read_back.condition_reading import cuts_a_day
+from agro_data.synthesis.read_back.frames import frame_of
+from agro_data.synthesis.read_back.reading import intent_of
 
 ADVANCED: tuple[Shape, ...] = (
     "top_per_group",

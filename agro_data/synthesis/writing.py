@@ -23,7 +23,7 @@ from agro_data.prompts.write_query import WRITE_QUERY, QueryWanted
 from agro_data.protocol import ENGINES
 from agro_data.sql.difficulty import COMPLEXITY
 from agro_data.synthesis.ideas import Idea
-from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.read_back.reading import read_intent
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import SubSchema, subschemas
 

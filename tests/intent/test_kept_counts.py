@@ -15,7 +15,7 @@ from agro_data.intent.sampling.kept_counts import counts_what_is_kept
 from agro_data.intent.sampling.sample import sample_intents
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 _SCRIPT = """
 CREATE TABLE tags (id INTEGER PRIMARY KEY, name TEXT, taggings_count INTEGER);

@@ -18,7 +18,7 @@ from agro_data.intent.sampling.plausibility import plausibility
 from agro_data.intent.sampling.sample import sample_intents
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 _SCRIPT = """
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);

@@ -47,7 +47,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey
 from agro_data.profiling.profiler import profile_database
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 sys.path.insert(0, str(Path(__file__).parent))
 from intent import shop

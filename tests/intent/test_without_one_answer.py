@@ -23,7 +23,7 @@ from agro_data.intent.tree import Column, Intent, walk
 from agro_data.intent.withheld import Withheld, keys, withholdings
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.read_back.reading import read_intent
 
 STYLE = "interrogative"
 

@@ -20,7 +20,7 @@ from agro_data.intent.sampling.prior import default_prior
 from agro_data.intent.steps.decompose import decompose
 from agro_data.intent.tree import Aggregate, Intent, walk
 from agro_data.prompts.vary_query import KINDS
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 from agro_data.synthesis.variations import vary
 
 Rows = Sequence[tuple[object, ...]]

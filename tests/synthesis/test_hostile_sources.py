@@ -15,7 +15,7 @@ from agro_data.intent.tree import Intent
 from agro_data.sql.parse import SqlRefused
 from agro_data.synthesis.decomposition import steps_of
 from agro_data.synthesis.ideas import ideas_of_log
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 from agro_data.synthesis.seeds import seeds_of
 
 LONGEST = 20_000  # characters; the gate reads no more

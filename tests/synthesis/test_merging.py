@@ -15,7 +15,7 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Schema
 from agro_data.synthesis.literals import anonymised
-from agro_data.synthesis.merging import merged
+from agro_data.synthesis.read_back.merging import merged
 
 ONE_SELECT = [
     'WITH orders AS (SELECT * FROM "order"), late AS (SELECT * FROM orders WHERE total > 400)'

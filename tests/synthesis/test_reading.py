@@ -23,7 +23,7 @@ from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.profiling.cache import cached_profile
-from agro_data.synthesis.reading import Unread, read_intent
+from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 ON_ONE_NAME = re.compile(r" ON T\d\.(\w+) *= *T\d\.\1(?!\w)", re.IGNORECASE)
 

@@ -18,8 +18,8 @@ from agro_data.intent.sampling.sample import sample_intents
 from agro_data.intent.tree import Intent, Value, walk
 from agro_data.prompts.vary_query import KINDS, Kind
 from agro_data.sql.facts import sql_facts
-from agro_data.synthesis.frames import frame_of
-from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.read_back.frames import frame_of
+from agro_data.synthesis.read_back.reading import read_intent
 from agro_data.synthesis.rewrites import rewritten
 from agro_data.synthesis.variations import vary
 

@@ -42,10 +42,10 @@ from agro_data.intent.tree import (
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.conditions import parts_of
 from agro_data.sql.resolution import Resolution, Scope
-from agro_data.synthesis.bands import rising
-from agro_data.synthesis.calendar_parts import calendar_part
-from agro_data.synthesis.day_spans import span_of
-from agro_data.synthesis.figures import (
+from agro_data.synthesis.read_back.bands import rising
+from agro_data.synthesis.read_back.calendar_parts import calendar_part
+from agro_data.synthesis.read_back.day_spans import span_of
+from agro_data.synthesis.read_back.figures import (
     AGGREGATES,
     Conditional,
     average_truth,
@@ -55,8 +55,8 @@ from agro_data.synthesis.figures import (
     quotient,
     unrounded,
 )
-from agro_data.synthesis.places import window_of
-from agro_data.synthesis.refusals import of_expression
+from agro_data.synthesis.read_back.places import window_of
+from agro_data.synthesis.read_back.refusals import of_expression
 
 # For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {

@@ -24,8 +24,8 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.synthesis.bands import rising
-from agro_data.synthesis.frame import Frame, may_lack, ranks, tells
+from agro_data.synthesis.read_back.bands import rising
+from agro_data.synthesis.read_back.frame import Frame, may_lack, ranks, tells
 
 
 def first_of_each(query: Query, keep: Keep, profile: DatabaseProfile) -> Frame | str:

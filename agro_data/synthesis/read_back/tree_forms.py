@@ -15,7 +15,7 @@ from agro_data.intent.tree import (
     Query,
     conjuncts,
 )
-from agro_data.synthesis.expression_reading import all_of
+from agro_data.synthesis.read_back.expression_reading import all_of
 
 
 def counted(query: Query, atlas: Atlas) -> Query:

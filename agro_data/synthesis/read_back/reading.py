@@ -45,17 +45,17 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
 from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
-from agro_data.synthesis.condition_reading import ConditionReader
-from agro_data.synthesis.existence_joins import with_existence
-from agro_data.synthesis.expression_reading import Beyond, Kept, Merged, all_of
-from agro_data.synthesis.figures import AGGREGATES, unrounded
-from agro_data.synthesis.frame import Frame, may_lack
-from agro_data.synthesis.frames import frame_of
-from agro_data.synthesis.merging import merged
-from agro_data.synthesis.outer_joins import edge_of, without_needless_sides
-from agro_data.synthesis.places import first_places
-from agro_data.synthesis.refusals import of_clause
-from agro_data.synthesis.tree_forms import by_month, counted, of_one_condition
+from agro_data.synthesis.read_back.condition_reading import ConditionReader
+from agro_data.synthesis.read_back.existence_joins import with_existence
+from agro_data.synthesis.read_back.expression_reading import Beyond, Kept, Merged, all_of
+from agro_data.synthesis.read_back.figures import AGGREGATES, unrounded
+from agro_data.synthesis.read_back.frame import Frame, may_lack
+from agro_data.synthesis.read_back.frames import frame_of
+from agro_data.synthesis.read_back.merging import merged
+from agro_data.synthesis.read_back.outer_joins import edge_of, without_needless_sides
+from agro_data.synthesis.read_back.places import first_places
+from agro_data.synthesis.read_back.refusals import of_clause
+from agro_data.synthesis.read_back.tree_forms import by_month, counted, of_one_condition
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 _WHOLE = frozenset(

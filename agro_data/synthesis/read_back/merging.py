@@ -16,7 +16,7 @@ from agro_data.sql.conditions import joined, parts_of
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Schema, resolve
-from agro_data.synthesis.spelled_out import in_their_places, spell_out
+from agro_data.synthesis.read_back.spelled_out import in_their_places, spell_out
 
 _ROWS = frozenset({"kind", "expressions", "from_", "joins", "where", "order"})  # clauses that leave rows what they are
 _WHOLE = _ROWS | {"group", "having", "limit", "qualify"}

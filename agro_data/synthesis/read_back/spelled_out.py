@@ -1,7 +1,7 @@
 """A query with its named queries in their place, and with every name in it written out: stars, positions, aliases.
 
 What is left has one way to be read: a column stands behind the alias of its source, no two sources of the query share
-an alias, and no key is the number or the name of an output. So parts of it can be moved (`synthesis.merging`).
+an alias, and no key is the number or the name of an output. So parts of it can be moved (`merging`).
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.synthesis.frame import Frame, may_lack, profile_of, ranks
-from agro_data.synthesis.group_frames import first_of_each, grouped
+from agro_data.synthesis.read_back.frame import Frame, may_lack, profile_of, ranks
+from agro_data.synthesis.read_back.group_frames import first_of_each, grouped
 
 MOST_SHOWN = 4  # columns and figures of an answer that a question still names well
 MOST_CONDITIONS = 4

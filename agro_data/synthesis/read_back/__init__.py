@@ -1,0 +1,1 @@
+"""SQL that somebody wrote, read back into an intent."""
