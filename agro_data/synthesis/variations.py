@@ -9,8 +9,8 @@
 | `advanced` | the seed's subject asked with a window, a CTE, CASE or a share | another |
 | `performance` | what an engine does with less work: ranges, lists, joins, no sorting of duplicates | the same |
 
-A variation is an intent, so it has its question, or nothing: what no frame says (`read_back.frames`) is dropped here, and what
-does not run, is empty or depends on chance is dropped by the gate like any other candidate.
+A variation is an intent, so it has its question, or nothing: what no frame says (`read_back.frames`) is dropped here,
+and what does not run, is empty or depends on chance is dropped by the gate like any other candidate.
 """
 
 from __future__ import annotations
