@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from agro_data.cli import data
+from agro_data.cli import VERBS, data
 from agro_data.terminal.running import run
-from agro_data.terminal.verb import Verbs
-from agro_train.verbs.align import align_command
-from agro_train.verbs.ask import ask_command
-from agro_train.verbs.predict import predict_command
-from agro_train.verbs.train import train_group
+from agro_data.terminal.verb import Verbs, mounted
 
-OWN = (train_group, predict_command, align_command, ask_command)
+OWN = mounted(
+    "agro_train.verbs",
+    {
+        "train": "Train a model on a corpus: first a cold start, then GRPO.",
+        "predict": "Let models answer questions, and compare them.",
+        "align": "Have models answer the questions of a corpus, and keep what they confirm.",
+        "ask": "Answer a question about a database, showing each step, the SQL, the result, and findings against it.",
+    },
+)
 
 agro = Verbs(
-    name="agro",
-    help=data.help,
-    params=data.params,
-    commands={**data.commands, **{str(command.name): command for command in OWN}},
-    context_settings=data.context_settings,
+    name="agro", help=data.help, params=data.params, verbs=(*VERBS, *OWN), context_settings=data.context_settings
 )
 
 

@@ -224,7 +224,9 @@ def _verbs(command: click.Command, path: str, above: click.Context | None = None
     yield path, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            yield from _verbs(command.commands[name], f"{path} {name}", context)
+            below = command.get_command(context, name)
+            assert below is not None, f"{path} lists {name}"
+            yield from _verbs(below, f"{path} {name}", context)
 
 
 def _given(hint: Any) -> str:

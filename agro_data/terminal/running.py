@@ -12,13 +12,11 @@ from pathlib import Path
 from types import FrameType
 
 import click
-from polars.exceptions import PolarsError
 
 from agro_data.databases.errors import first_line
 from agro_data.databases.scratch import sweep
 from agro_data.errors import InWords
 from agro_data.faults import NO_SPACE
-from agro_data.parallel import ShardsLost
 from agro_data.terminal.showing import tell
 from agro_data.terminal.streams import escape_what_cannot_be_written, let_go, open_closed
 
@@ -63,10 +61,10 @@ def run(command: click.Command) -> None:
         sys.exit(CANNOT_START)
     except BrokenPipeError:  # by the last flush: all is done
         pass
-    except ShardsLost as error:
-        tell(str(error).splitlines(), "red")
-        sys.exit(FAILED_SOME)
     except Exception as error:
+        if _is_loss(error):
+            tell(str(error).splitlines(), "red")
+            sys.exit(FAILED_SOME)
         if os.environ.get(TRACEBACK):
             raise
         with suppress(OSError):  # standard error may be what cannot be written
@@ -92,8 +90,17 @@ def _end(number: int, frame: FrameType | None) -> None:
     raise _asked[0]
 
 
+def _is_loss(error: Exception) -> bool:
+    """Whether a build lost shards that its next run makes."""
+    from agro_data.parallel import ShardsLost  # noqa: PLC0415 (with engines, which a verb that ends well may not need)
+
+    return isinstance(error, ShardsLost)
+
+
 def in_words(error: Exception) -> str:
     """One line for a person (some of our own errors list what was found, and have several)."""
+    from polars.exceptions import PolarsError  # noqa: PLC0415 (half a second, where nothing went wrong)
+
     if isinstance(error, InWords):
         return str(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +81,48 @@ class Resumed(Verb):
             raise
 
 
+@dataclass(frozen=True)
+class Mounted:
+    """A verb where it stands, function `<name>_command` of the module `<name>` of a package; and its first sentence,
+    for which it is not loaded.
+    """
+
+    name: str
+    package: str
+    says: str
+
+    def load(self) -> click.Command:
+        """The command itself."""
+        name = self.name.replace("-", "_")
+        command = getattr(import_module(f"{self.package}.{name}"), f"{name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+
+def mounted(package: str, verbs: Mapping[str, str]) -> tuple[Mounted, ...]:
+    """The verbs of a package, each with its first sentence."""
+    return tuple(Mounted(name, package, says) for name, says in verbs.items())
+
+
 class Verbs(_Helped, click.Group):
-    """A group that lists its verbs in the order of use, each with its whole first sentence."""
+    """A group that lists its verbs in the order of use, each with its whole first sentence.
+
+    Those of `verbs` are loaded when they are asked for.
+    """
 
     command_class = Verb
 
+    def __init__(self, *arguments: Any, verbs: Sequence[Mounted] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.mounted = {verb.name: verb for verb in verbs}
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return [*self.mounted, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self.mounted[cmd_name].load() if cmd_name in self.mounted else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, command.get_short_help_str(limit=200)) for name, command in self.commands.items()]
         with formatter.section("Verbs"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(limit=200)) for name, command in self.commands.items()]
-            )
+            formatter.write_dl([*((verb.name, verb.says) for verb in self.mounted.values()), *own])

@@ -1,1 +1,1 @@
-"""Verbs of `agro` that have a module of their own; `agro_data.cli` mounts them."""
+"""Verbs of `agro`, a file each: it parses, calls the library, prints, and ends with 0, 1 or 2."""

@@ -18,3 +18,7 @@ def json_of(what: str) -> Callable[[_Verb], _Verb]:
 
 
 as_json = json_of("result")
+out_folder = click.option(
+    "--out", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder that holds the corpora."
+)
+corpus_name = click.option("--name", default=None, help="Name of the corpus, when --out holds several.")

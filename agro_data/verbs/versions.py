@@ -42,7 +42,7 @@ class ListedByDefault(Verbs):
 
 
 @click.group(name="versions", cls=ListedByDefault)
-def versions_group() -> None:
+def versions_command() -> None:
     """List, compare and prune corpus versions.
 
     \b
@@ -54,7 +54,7 @@ def versions_group() -> None:
     """
 
 
-@versions_group.command(name="list", cls=Verb)
+@versions_command.command(name="list", cls=Verb)
 @click.argument("out", type=A_PATH, default=Path("datasets"))
 @only_corpus
 @click.option(
@@ -92,7 +92,7 @@ def list_command(out: Path, name: str | None, show: str | None, as_json: bool) -
         raise SystemExit(FAILED_SOME)
 
 
-@versions_group.command(name="diff", cls=Verb)
+@versions_command.command(name="diff", cls=Verb)
 @click.argument("before")
 @click.argument("after", default="latest")
 @click.option("--out", type=A_PATH, default=Path("datasets"), show_default=True, help="Where versions named are found.")
@@ -130,7 +130,7 @@ def diff_command(
     tell([f"{output}: written"] if output is not None else [], "dim")
 
 
-@versions_group.command(name="prune", cls=Verb)
+@versions_command.command(name="prune", cls=Verb)
 @click.argument("out", type=A_PATH, default=Path("datasets"))
 @only_corpus
 @click.option("--keep", type=click.IntRange(1), default=3, show_default=True, help="Newest versions that stay.")

@@ -67,7 +67,7 @@ def ask_command(
     models_root: Path,
     as_json: bool,
 ) -> None:
-    """Answer a question about a database, showing each step, the SQL, the result, and the findings against it.
+    """Answer a question about a database, showing each step, the SQL, the result, and findings against it.
 
     The promoted model answers; --model names another. Ends with 1 when there is no answer, or it does not run.
 

@@ -149,7 +149,13 @@ class _Wanted:
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
-@click.option("--engine", type=click.Choice(get_args(Engine)), default="transformers", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(get_args(Engine)),
+    default="transformers",
+    show_default=True,
+    help="What runs a model of this machine.",
+)
 @click.option(
     "--batch",
     type=click.IntRange(1),

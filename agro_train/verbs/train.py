@@ -30,7 +30,7 @@ DATASETS = Path("datasets")
 
 
 @click.group(name="train", cls=Verbs)
-def train_group() -> None:
+def train_command() -> None:
     """Train a model on a corpus: first a cold start, then GRPO.
 
     \b
@@ -68,7 +68,7 @@ def _parts(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@train_group.command(name="cold-start", cls=Resumed)
+@train_command.command(name="cold-start", cls=Resumed)
 @_settings
 @click.option("--model", default=None, help="A Hub id, a folder, or a run to go on from.  [default: SmolLM2-135M]")
 @click.option("--examples", type=click.IntRange(1), default=None, help="Trajectories to learn from.  [default: 2000]")
@@ -89,7 +89,7 @@ def cold_start_command(file: Path | None, as_json: bool, **given: Any) -> None:
     _show(train(config if config.pairs and not config.corpus else _placed(config), report=_tell), as_json)
 
 
-@train_group.command(name="grpo", cls=Resumed)
+@train_command.command(name="grpo", cls=Resumed)
 @_settings
 @click.option("--model", default=None, help="A run, a folder or a Hub id to start from.  [default: cold-start]")
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps of the optimiser.  [default: 100]")

@@ -21,10 +21,11 @@ import yaml
 from making import make_school, packed
 from polars.exceptions import ColumnNotFoundError, ComputeError
 
-from agro_data.cli import data
+from agro_data.cli import VERBS
 from agro_data.estimate import BYTES_PER_EXAMPLE
 from agro_data.locking import Locked
 from agro_data.terminal.running import in_words
+from agro_train.cli import OWN
 
 # A shell may have started us with interrupts ignored, and children inherit that.
 INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -51,8 +52,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_verb_has_help_with_an_example() -> None:
-    for name, command in data.commands.items():
+    for verb in (*VERBS, *OWN):
+        name, command = verb.name, verb.load()
         assert command.help, name
+        assert verb.says == command.get_short_help_str(limit=200)
         assert f"  agro {name}" in command.help, name
         for parameter in command.params:
             said = parameter.param_type_name == "argument" or parameter.help

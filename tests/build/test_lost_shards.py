@@ -19,7 +19,6 @@ from click.testing import CliRunner
 from making import build_corpus, hashes, make_school
 
 import agro_data
-from agro_data.cli import build_command
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.trusted.connections import open_database
@@ -31,6 +30,7 @@ from agro_data.publish.card import render_card
 from agro_data.publish.report import render_report
 from agro_data.stages import saying, surrogates
 from agro_data.stages.task import Task
+from agro_data.verbs.build import build_command
 
 # Imported by the process that workers are forked from: while the file `poison` is there, every worker of the stage
 # that samples candidates of one database is killed as the kernel would do it.

@@ -15,7 +15,7 @@ from agro_data.publish.read import NoVersion, list_versions
 from agro_data.publish.retention import record_published
 from agro_data.publish.version import write_version
 from agro_data.verbs.publish import source_licenses
-from agro_data.verbs.versions import versions_group
+from agro_data.verbs.versions import versions_command
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def agro_versions(*arguments: object) -> Result:
-    return CliRunner().invoke(versions_group, [str(one) for one in arguments])
+    return CliRunner().invoke(versions_command, [str(one) for one in arguments])
 
 
 def test_list_need_not_be_said(out: Path) -> None:
