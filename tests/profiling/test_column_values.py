@@ -169,6 +169,9 @@ def test_only_iso_dates_have_quantiles() -> None:
         ("preferences", ['{"theme": "dark"}', '{"theme": "light"}', ""] * 9, "other"),
         ("tag list", ["[]", '["new", "eu"]'] * 9, "other"),
         ("remark", ["[deleted]", "{name}"] * 9, "category"),
+        ("valid", ['["2023-01-01 00:00:00+00",)', "empty"] * 9, "other"),
+        ("place", ["(1.5,2)", "(3,4)"] * 9, "other"),
+        ("state", ["empty", "full", "half"] * 9, "category"),
     ],
 )
 def test_roles(words: str, values: list[Cell], role: str) -> None:

@@ -53,6 +53,7 @@ _FEW = 60  # values at most of what groups or grades
 _CODES, _CODED = 10, 10  # the most codes that are numbers one after another, and the rows that each has on average
 _RUNNING = 20  # rows that no quantity numbers one after another
 _HOURS = 600  # the least that the latest of a day's times is written as: 10:00
+_SEVERAL = re.compile(r"[\[({].*,.*[\])}]|empty", re.DOTALL)  # a range, a point or a row, as PostgreSQL writes them
 _FILE = re.compile(
     r"(?:https?|ftp|file)://\S+|.*\.(?:bmp|gif|jpe?g|png|svg|webp|tiff?|ico|pdf|docx?|xlsx?|pptx?|mp[34]|wav|mov|avi|zip)",
     re.IGNORECASE | re.DOTALL,
@@ -213,8 +214,8 @@ def _is_moment(words: list[str], last: str, statistics: Statistics) -> bool:
 
 def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     last = words[-1] if words else ""
-    if statistics.structured:
-        return "other"  # nobody types a document of JSON, or asks for the rows that share one
+    if statistics.structured or _all_match(_SEVERAL, statistics):
+        return "other"  # nobody types a document of JSON, or a range, or asks for the rows that share one
     if statistics.years:
         return "year"
     if statistics.mean_words >= 9 or statistics.mean_length > 100:
@@ -232,13 +233,19 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
         return "category" if _repeats(statistics, 50) else "identifier"
     if not statistics.distinct:
         return "text"
-    if all(isinstance(value, str) and _FILE.fullmatch(value) for value, _ in statistics.common):
+    if _all_match(_FILE, statistics):
         return "identifier"  # several share a picture, which makes no group of them
     if _repeats(statistics, 50):
         return "category"
     if last in _CLASSIFYING and statistics.distinct < statistics.filled and statistics.distinct <= 200:
         return "category"
     return "text"
+
+
+def _all_match(form: re.Pattern[str], statistics: Statistics) -> bool:
+    """Whether all of the commonest values, one or more, are texts of a form."""
+    known = [value for value, _ in statistics.common]
+    return bool(known) and all(isinstance(value, str) and form.fullmatch(value) for value in known)
 
 
 def _within(statistics: Statistics, least: float, most: float) -> bool:
