@@ -21,7 +21,7 @@ import polars as pl
 
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.discovery.catalog import usable_databases, without_copies
-from agro_data.databases.types import Catalog
+from agro_data.databases.types import Catalog, Problem
 from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.locking import exclusive
 from agro_data.progress import Reporter, silent
@@ -246,8 +246,8 @@ def _taken_over(reports: tuple[StageReport, ...]) -> list[str]:
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
-    """The databases that are wanted. Problems of other databases are not listed as left out; unusable files of the
-    wanted ones are.
+    """The databases that are wanted, with what there is to say of these: unusable files of theirs are left out, and of
+    others nothing is.
     """
     known = {database.db_id for database in catalog.databases}
     missing = sorted(set(wanted) - known)
@@ -257,9 +257,14 @@ def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
             f"{', '.join(sorted(known))}{_reasons(catalog)}"
         )
     databases = tuple(database for database in catalog.databases if database.db_id in wanted)
+    others = [PurePosixPath(one.relative_path) for one in catalog.databases if one.db_id not in wanted]
     files = [PurePosixPath(database.relative_path) for database in databases if database.layout == "files"]
-    told = (p for p in catalog.problems if not p.left_out or any(map(PurePosixPath(p.path).is_relative_to, files)))
-    return replace(catalog, databases=databases, problems=tuple(told))
+
+    def is_told(problem: Problem) -> bool:
+        lies_in = PurePosixPath(problem.path).is_relative_to
+        return any(map(lies_in, files)) if problem.left_out else not any(map(lies_in, others))
+
+    return replace(catalog, databases=databases, problems=tuple(filter(is_told, catalog.problems)))
 
 
 def _reasons(catalog: Catalog) -> str:

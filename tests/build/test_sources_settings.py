@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -155,9 +157,14 @@ def test_what_others_lack_is_nothing_where_databases_are_named(tmp_path: Path) -
     folder.mkdir()
     make_school(folder / "a.sqlite")
     (folder / "b.sqlite").write_bytes(b"no database")
+    make_school(folder / "c.sqlite", tag="c")
+    with closing(sqlite3.connect(folder / "c.sqlite")) as connection:
+        connection.execute("CREATE TABLE unused (id INTEGER)")
     everything = sources(agro_data.BuildConfig(databases=str(folder)))
-    assert [problem.path for problem in everything.problems] == ["b.sqlite"]
+    assert {problem.path for problem in everything.problems} == {"b.sqlite", "c.sqlite"}
     assert not sources(agro_data.BuildConfig(databases=str(folder), only=("a",))).problems
+    [empty] = sources(agro_data.BuildConfig(databases=str(folder), only=("c",))).problems
+    assert "have no rows: unused" in empty.reason
 
 
 @pytest.mark.parametrize("only", [("b",), ("a", "b"), ("c",)])
