@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.hostile.sandbox import Sandbox
@@ -31,18 +31,17 @@ class Offer:
         return (self.other, self.as_it_is, *([self.apart] if self.apart else ()))
 
 
-def demonstrated(database: Database, offers: Sequence[Offer], sandbox: Sandbox) -> list[list[Finding]]:
-    """Of each offer, in order, its finding with the first difference as witness; nothing where the answers are the
-    same, or one of the statements does not run.
+def demonstrated(database: Database, offers: Sequence[Sequence[Offer]], sandbox: Sandbox) -> list[list[Finding]]:
+    """Of what is offered for each pair, in order, the findings that hold, with the first difference as witness: none
+    where the answers are the same, or one of the statements does not run.
     """
-    statements = list(dict.fromkeys(text for one in offers for text in one.statements))
+    statements = list(dict.fromkeys(text for some in offers for one in some for text in one.statements))
     results = dict(zip(statements, execute([(database, text) for text in statements], sandbox, "rows"), strict=True))
-    findings: list[list[Finding]] = []
-    for one in offers:
+
+    def shown(one: Offer) -> Iterator[Finding]:
         other, *against = (results[text] for text in one.statements)
-        holds = other.ok and all(
-            result.ok and not same_answer(result.rows, other.rows, one.ordered) for result in against
-        )
-        parts = first_difference(other.rows, against[0].rows, ordered=one.ordered) if holds else ""
-        findings.append([replace(one.finding, witness=f"{one.other}: {parts}")] if holds else [])
-    return findings
+        if other.ok and all(result.ok and not same_answer(result.rows, other.rows, one.ordered) for result in against):
+            parts = first_difference(other.rows, against[0].rows, ordered=one.ordered)
+            yield replace(one.finding, witness=f"{one.other}: {parts}")
+
+    return [[finding for one in some for finding in shown(one)] for some in offers]

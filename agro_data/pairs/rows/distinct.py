@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from sqlglot import exp
 
@@ -46,15 +47,13 @@ def check_distinct(
     sandbox: Sandbox,
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
-    offered = {
-        number: one
-        for number, pair in enumerate(pairs)
-        if pair.sql in names
-        and re.search(_DIFFERENT, question := plain(pair.question))
-        and (one := next(_offers(question, names[pair.sql], profile, database.dialect), None)) is not None
-    }
-    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
-    return [shown.get(number, []) for number in range(len(pairs))]
+    offers = [
+        list(islice(_offers(question, names[pair.sql], profile, database.dialect), 1))
+        if pair.sql in names and re.search(_DIFFERENT, question := plain(pair.question))
+        else []
+        for pair in pairs
+    ]
+    return demonstrated(database, offers, sandbox)
 
 
 def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:

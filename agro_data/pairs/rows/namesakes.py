@@ -35,13 +35,8 @@ def check_namesakes(
     sandbox: Sandbox,
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
-    offered = {
-        number: offer
-        for number, pair in enumerate(pairs)
-        if pair.sql in names and (offer := _offer(pair, names[pair.sql], profile, database.dialect)) is not None
-    }
-    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
-    return [shown.get(number, []) for number in range(len(pairs))]
+    found = [_offer(pair, names[pair.sql], profile, database.dialect) if pair.sql in names else None for pair in pairs]
+    return demonstrated(database, [[offer] if offer is not None else [] for offer in found], sandbox)
 
 
 def _offer(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Offer | None:

@@ -36,14 +36,13 @@ def check_negated(
     sandbox: Sandbox,
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
-    offered = {
-        number: offer
-        for number, pair in enumerate(pairs)
+    offers = [
+        list(_offers(pair, names[pair.sql], profile, database.dialect))
         if pair.sql in names and _NOT.search(pair.question)
-        for offer in _offers(pair, names[pair.sql], profile, database.dialect)
-    }
-    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
-    return [shown.get(number, []) for number in range(len(pairs))]
+        else []
+        for pair in pairs
+    ]
+    return demonstrated(database, offers, sandbox)
 
 
 def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:

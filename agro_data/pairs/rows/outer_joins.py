@@ -60,16 +60,14 @@ def check_outer_joins(
     names = {sql: joined_on(found, database.dialect, profile.schema) for sql, found in names.items()}
     joins = {sql: list(_outer_joins(found)) for sql, found in names.items()}
     told = {sql: list(_counted(names[sql], some, profile, database.dialect)) for sql, some in joins.items() if some}
-    offers: list[tuple[int, Offer]] = []
-    for number, pair in enumerate(pairs):
+    offers: list[list[Offer]] = []
+    for pair in pairs:
+        said: list[Finding] = []
         if joins.get(pair.sql):
-            undone = _undone(pair, names[pair.sql], joins[pair.sql], keys, database.dialect)
-            ordered = names[pair.sql].ordered
-            offers += [(number, Offer(one, pair.sql, one.witness, ordered)) for one in (*told[pair.sql], *undone)]
-    findings: list[list[Finding]] = [[] for _ in pairs]
-    for (number, _), some in zip(offers, demonstrated(database, [one for _, one in offers], sandbox), strict=True):
-        findings[number] += some
-    return findings
+            said += told[pair.sql]
+            said += _undone(pair, names[pair.sql], joins[pair.sql], keys, database.dialect)
+        offers.append([Offer(one, pair.sql, one.witness, names[pair.sql].ordered) for one in said])
+    return demonstrated(database, offers, sandbox)
 
 
 def _outer_joins(found: Resolution) -> Iterator[_Outer]:

@@ -69,15 +69,15 @@ def check_repeats(
 ) -> list[list[Finding]]:
     """Findings of each pair, in order."""
     offers = [
-        (number, _offer(one, pair.sql, names[pair.sql].ordered))
-        for number, pair in enumerate(pairs)
+        [
+            _offer(one, pair.sql, names[pair.sql].ordered)
+            for one in _offers(plain(pair.question), names[pair.sql], profile, database.dialect)
+        ]
         if pair.sql in names and pair.question.strip()
-        for one in _offers(plain(pair.question), names[pair.sql], profile, database.dialect)
+        else []
+        for pair in pairs
     ]
-    findings: list[list[Finding]] = [[] for _ in pairs]
-    for (number, _), some in zip(offers, demonstrated(database, [one for _, one in offers], sandbox), strict=True):
-        findings[number] += some
-    return findings
+    return demonstrated(database, offers, sandbox)
 
 
 def _offer(one: _Once, sql: str, ordered: bool) -> Offer:

@@ -86,17 +86,17 @@ def _proved(
     database: Database, names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
     """The findings of each statement whose answer is another with its changes."""
-    offered: dict[str, Offer] = {}
+    offers: list[list[Offer]] = []
     for sql, some in changes.items():
+        offers.append([])
         nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
         if nodes:
             says = " ".join(dict.fromkeys(one.says for one in some))
             text = rewritten(names[sql], nodes, database.dialect)
             mended = text if all(one.sure for one in some) else ""
             finding = Finding("literal_other_form", says, mended=mended)
-            offered[sql] = Offer(finding, sql, text, names[sql].ordered)
-    shown = dict(zip(offered, demonstrated(database, list(offered.values()), sandbox), strict=True))
-    return {sql: shown.get(sql, []) for sql in changes}
+            offers[-1].append(Offer(finding, sql, text, names[sql].ordered))
+    return dict(zip(changes, demonstrated(database, offers, sandbox), strict=True))
 
 
 def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, after: bool = False) -> Iterator[_Change]:
