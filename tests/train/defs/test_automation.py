@@ -92,12 +92,6 @@ def test_a_model_trained_by_hand_is_evaluated_and_perhaps_promoted(evaluations: 
     assert evaluations.tick() == {"model_evaluation", "promoted_model"}
 
 
-def test_every_asset_that_is_trained_waits_for_the_gpu() -> None:
-    graph = defs.resolve_asset_graph()
-    trained = {name for name in CHAIN - {"promoted_model"} if graph.get(dg.AssetKey(name)).pools == {"gpu"}}
-    assert trained == CHAIN - {"promoted_model"}
-
-
 def test_nothing_is_published_by_itself() -> None:
     graph = defs.resolve_asset_graph()
     assert graph.get(dg.AssetKey("published_corpus")).automation_condition is None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NoReturn
 
 import dagster as dg
 import psutil
@@ -14,7 +15,8 @@ import pytest
 from train.defs.test_guarded import NASTY, ended, started
 from train.scripted_job import scripted_model
 
-from agro_train.defs.child import how_it_ended, module_of, program
+from agro_data.defs.pools import GPU, NETWORK
+from agro_train.defs.child import how_it_ended, module_of, program, run_child
 from agro_train.defs.follow import Tail
 from agro_train.programs.telling import figures, said, why_nothing_was_learned
 from agro_train.runs.store import append_metrics, forget_metrics
@@ -232,3 +234,23 @@ def test_several_gpus_are_accelerates_business() -> None:
 )
 def test_what_learnt_nothing_says_whether_there_was_anything(line: dict[str, float], why: str) -> None:
     assert why in why_nothing_was_learned([line, line])
+
+
+@pytest.mark.parametrize(("model", "pool"), [("org/model", GPU), ("http://host/v1", NETWORK)])
+def test_a_program_runs_while_the_pool_of_its_model_is_held(model: str, pool: str) -> None:
+    held: list[str] = []
+
+    class Looking(dg.PipesSubprocessClient):
+        def run(self, *, context: dg.AssetExecutionContext, **given: Any) -> NoReturn:  # type: ignore[override]
+            storage = context.instance.event_log_storage
+            held.extend(name for name in (GPU, NETWORK) if storage.get_concurrency_info(name).claimed_slots)
+            raise dg.Failure("looked")
+
+    @dg.asset
+    def trained(context) -> None:  # type: ignore[no-untyped-def]
+        run_child(context, Looking(), ["true"], models=[model])
+
+    limits = {"concurrency": {"pools": {"granularity": "op", "default_limit": 1}}, "telemetry": {"enabled": False}}
+    with dg.instance_for_test(overrides=limits) as instance:
+        dg.materialize([trained], instance=instance, raise_on_error=False)
+    assert held == [pool]
