@@ -76,7 +76,7 @@ def test_foreign_keys_of_duckdb_are_spelled_as_their_tables_are(tmp_path: Path) 
 @pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
 def test_a_view_without_end_is_left_out(make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for engine in ("sqlite", "duckdb"):
-        monkeypatch.setattr(f"agro_data.databases.{engine}_connection.SECONDS", 0.3)
+        monkeypatch.setattr(f"agro_data.databases.trusted.{engine}_connection.SECONDS", 0.3)
     script = """CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1);
     CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS i FROM n"""
     path = make(tmp_path / "x.db", script)  # type: ignore[operator]
