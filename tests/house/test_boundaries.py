@@ -213,9 +213,11 @@ def test_no_folder_of_tests_is_passed_over(pytestconfig: pytest.Config) -> None:
     assert not lost
 
 
-def test_test_files_have_names_of_their_own() -> None:
-    """pytest imports a test file by its base name: of two with one name, in whatever folders, it collects only one."""
+def test_what_is_imported_by_its_base_name_has_a_name_of_its_own() -> None:
+    """Of two test files with one name pytest collects only one; of two helpers a test gets whichever was first."""
     places: dict[str, list[str]] = {}
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        places.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+    by_base_name: set[str] = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        places.setdefault(path.stem, []).append(str(path.relative_to(ROOT)))
+        by_base_name |= imports(path) | ({path.stem} if path.stem.startswith("test_") else set())
+    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name in by_base_name} == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from small_databases import csv_database, sqlite_database
+from profiled_databases import csv_database, sqlite_database
 
 from agro_data.intent.questions.relatives import linked as linked_ends
 from agro_data.intent.sampling.atlas import Atlas

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_databases import csv_database, sqlite_database, texts_database
+from profiled_databases import csv_database, sqlite_database, texts_database
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.types import Database

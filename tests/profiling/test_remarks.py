@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from making import add_damaged
-from small_databases import csv_database, sqlite_database, texts_database
+from profiled_databases import csv_database, sqlite_database, texts_database
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.profiling.cache import decode, encode

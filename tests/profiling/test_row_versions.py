@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_databases import sqlite_database
+from profiled_databases import sqlite_database
 
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import Versions
