@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import load_predictions, only_database, predictions_in
 from agro_data.evaluation.loaded import LoadedPredictions, Prediction
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
+from agro_data.evaluation.replies import solved, spoken
 from agro_data.evaluation.sources import needed_databases
 from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import Verdict
@@ -30,7 +30,6 @@ from agro_data.verify.golds import GoldResults
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
 SELF_CHECKED = "what can be graded on may still be wrong, empty or an open tie: `agro verify` finds those golds"
-_FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)  # a model may say something before it
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ def evaluate(
     instances: Path | str | None = None,
     with_source: bool = False,
     self_check: bool = False,
+    replies: bool = False,
     cache: Path | None = None,
     workers: int = 2,
     limits: Limits = LIMITS,
@@ -68,7 +68,8 @@ def evaluate(
 
     `instances` is a folder `<db_id>/*.sqlite` that the -ts metrics grade on; without it instances are built for the
     golds and kept in `cache` (a temporary folder if None, or if it cannot be written). `with_source` adds the database
-    itself. `self_check` puts each gold in the place of its prediction: what is then not right cannot be graded. Raises
+    itself. `self_check` puts each gold in the place of its prediction: what is then not right cannot be graded.
+    `replies`: predictions are what a model replied, with blocks and thoughts, and their SQL is taken out. Raises
     `ConfigError` when nothing can be graded.
     """
     chosen = _metric(metric)
@@ -80,6 +81,8 @@ def evaluate(
     rows = loaded.predictions
     if not rows:
         raise ConfigError("no predictions to evaluate")
+    if replies:
+        rows = solved(rows)
     if self_check:
         rows = tuple(replace(row, predictions=(row.gold,) if row.gold else (), votes=()) for row in rows)
     if not any(row.gold for row in rows):
@@ -131,13 +134,10 @@ def _keys_not_listed(databases: Iterable[Database]) -> list[str]:
 
 
 def _of_predictions(rows: Sequence[Prediction]) -> Iterator[str]:
-    unanswered = sum(not row.predictions for row in rows)
+    unanswered = sum(not any(row.predictions) for row in rows)
     if unanswered:
         yield f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0"
-    fenced = sum(any(map(_FENCE.search, row.predictions)) for row in rows)
-    if fenced:
-        told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
-        yield f"{fenced:,} of {len(rows):,} questions have {told}"
+    yield from spoken(rows)
 
 
 def _without_interval(figures: Mapping[str, Any]) -> list[str]:

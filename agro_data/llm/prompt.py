@@ -33,7 +33,8 @@ Answer = TypeVar("Answer")
 
 _HEADING = re.compile(r"^# (.+?) *$", re.MULTILINE)
 _MESSAGES: tuple[Role, ...] = ("system", "user")
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+# A prompt may have begun it; of a reply that was cut off it may be all.
+_THOUGHT = re.compile(r"\A(?:.*?</think>|\s*<think>.*)", re.DOTALL)
 _DECODER = json.JSONDecoder()
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair: JSON can say it, UTF-8 and so Parquet cannot
 _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)

@@ -36,6 +36,7 @@ SHOWN_DATABASES = 12
 @click.option("--output", type=A_PATH, default=None, metavar="FILE", help="Verdicts as JSONL, in the order given.")
 @click.option("--html", type=A_PATH, default=None, metavar="FILE", help="One page to look through; works offline.")
 @click.option("--self-check", is_flag=True, help="Grade each gold against itself: lists what cannot be graded.")
+@click.option("--replies", is_flag=True, help="Predictions are a model's replies: take the SQL out of them.")
 @click.option("--fail-under", type=click.FloatRange(0, 1), default=None, metavar="X", help="End with 1 below this.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that run SQL.")
 @json_of("figures")
@@ -49,6 +50,7 @@ def evaluate_command(
     output: Path | None,
     html: Path | None,
     self_check: bool,
+    replies: bool,
     fail_under: float | None,
     workers: int,
     as_json: bool,
@@ -74,6 +76,7 @@ def evaluate_command(
             instances=instances,
             with_source=with_source,
             self_check=self_check,
+            replies=replies,
             cache=cache_folder(RunConfig()),
             workers=workers,
             progress=progress,

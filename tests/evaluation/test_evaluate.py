@@ -242,12 +242,36 @@ def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) ->
     assert found.summary["attempts"]["pass_at"]["1"]["mean"] == 0.25
 
 
-def test_predictions_in_code_fences_are_told(place: Path) -> None:
-    said = f"Here it is:\n```sql\n{NAMES}\n```\nIt names customers."
-    found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES), asked(NAMES, said)], place / "db")
-    assert [verdict.score for verdict in found.verdicts] == [0, 1, 0]
+REPLIES = [
+    NAMES,
+    f"```sql\n{NAMES}\n```",
+    f"Here it is:\n```sql\n{NAMES};\n```\nIt names customers.",
+    f"<think>\nNames of customers. SELECT what?\n</think>\n\n{NAMES}",
+    f"The question wants names.\nSELECT which?\n</think>\n{NAMES}",
+    f"<think>Names of customers.</think>\n<solution>{NAMES}</solution>",
+]
+
+
+def test_predictions_that_are_replies_are_told(place: Path) -> None:
+    found = evaluate([asked(NAMES, reply) for reply in REPLIES], place / "db")
+    assert [verdict.score for verdict in found.verdicts] == [1, 0, 0, 0, 0, 0]
     note, _ = found.notes
-    assert note.startswith("2 of 3 questions have predictions inside code fences")
+    assert note.startswith("5 of 6 questions have predictions with code fences, thoughts or tags")
+    assert "--replies" in note
+
+
+def test_the_sql_of_replies_is_scored_if_one_says_that_they_are(place: Path) -> None:
+    nothing = [
+        f"<think>\nPerhaps\n{NAMES}\nor",
+        "I do not know.",
+        "<think>Which?</think>\n<clarify>Which customers?</clarify>",
+        "",
+    ]
+    found = evaluate([asked(NAMES, reply) for reply in [*REPLIES, *nothing]], place / "db", replies=True)
+    assert [verdict.score for verdict in found.verdicts] == [1] * 6 + [0] * 4
+    assert [verdict.pred for verdict in found.verdicts] == [NAMES] * 6 + [""] * 4
+    assert {verdict.error_class for verdict in found.verdicts[6:]} == {"missing"}
+    assert found.notes[0] == "4 of 10 questions have no prediction; they score 0"
 
 
 def test_rows_that_a_program_holds_are_scored_as_those_of_a_file(place: Path, tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""Predictions that are a model's replies: the SQL in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agro_data.evaluation.loaded import Prediction
+from agro_data.prompts.solution import Solution, parse_solution
+from agro_data.protocol import Turn, parse_turn
+
+# What no SQL has at the beginning of a line; a model may say something before it.
+_SPOKEN = re.compile(r"^[ \t]*(?:```|</?think>|<solution>)", re.MULTILINE)
+
+
+def solved(rows: Sequence[Prediction]) -> tuple[Prediction, ...]:
+    """`rows` with the query of each reply: of an agent's last turn its solution, else the last block, without thoughts.
+    A reply without a query is a missing prediction."""
+    return tuple(replace(row, predictions=tuple(map(_query, row.predictions))) for row in rows)
+
+
+def spoken(rows: Sequence[Prediction]) -> Iterator[str]:
+    """A note where predictions are replies, not SQL, and score 0."""
+    found = sum(any(map(_SPOKEN.search, row.predictions)) for row in rows)
+    if found:
+        what = "predictions with code fences, thoughts or tags, which no engine and no official script takes for SQL"
+        yield f"{found:,} of {len(rows):,} questions have {what}: --replies takes the SQL out of them"
+
+
+def _query(reply: str) -> str:
+    turn = parse_turn(reply)
+    if isinstance(turn, Turn):
+        return turn.text if turn.action == "solution" else ""
+    found = parse_solution(reply)
+    return found.sql if isinstance(found, Solution) else ""
