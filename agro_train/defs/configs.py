@@ -84,7 +84,7 @@ class ModelEvaluationConfig(dg.Config):
     """
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the others are compared with the first.")
-    limit: int = Field(80, description="Questions of each set at most, spread over it; 0: all.")
+    limit: int = Field(64, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
