@@ -133,6 +133,15 @@ def test_notes_below_the_rows_of_a_csv_are_no_rows(
         assert any(f"its {told} taken for notes below the rows" in said for said in connection.problems)
 
 
+@pytest.mark.parametrize("suffix", [".csv.gz", ".CSV.GZ"])
+def test_notes_below_the_rows_of_a_packed_csv_are_no_rows(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / "shop" / f"deaths{suffix}"
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress(f"{_FIGURES}\nSource: Office, Table 4.1\n".encode()))
+    with open_database(found(file.parent)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
+
+
 @pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
 def test_rows_that_lack_a_part_are_no_notes(below: str, tmp_path: Path) -> None:
     shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent

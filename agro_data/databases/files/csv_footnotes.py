@@ -46,7 +46,7 @@ def without_footnotes(file: Path, delimiters: str) -> Iterator[Cut | None]:
         return
     _, line, notes = found
     with TemporaryDirectory() as folder, opened(file) as whole:
-        copy = Path(folder) / f"{file.name.removesuffix('.gz')}"
+        copy = Path(folder) / "rows.csv"
         with copy.open("wb") as part:
             part.writelines(islice(whole, line))
         yield Cut(copy, notes)
