@@ -121,6 +121,8 @@ _FIGURES = "region,year,deaths\n" + "".join(f"R{n % 4},202{n // 4},{n * 7}\n" fo
             "\n1) Figures of May, without corrections\n\n(p)\n",
             "last 2 lines are",
         ),
+        ("", ",,\n,,\nSource: Office,,\n* provisional,,\n", "last 2 lines are"),
+        ("Deaths by region,,\n,,\n", "Source: Office,,\n", "last line is"),
     ],
 )
 def test_notes_below_the_rows_of_a_csv_are_no_rows(
@@ -140,6 +142,36 @@ def test_notes_below_the_rows_of_a_packed_csv_are_no_rows(suffix: str, tmp_path:
     file.write_bytes(gzip.compress(f"{_FIGURES}\nSource: Office, Table 4.1\n".encode()))
     with open_database(found(file.parent)) as connection:
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
+
+
+@pytest.mark.parametrize("loaded", [2**20, 0])
+@pytest.mark.parametrize("below", ["", ",,\n,,\n"])
+@pytest.mark.parametrize(
+    "above", ["Deaths by region,,\n", "Deaths,,\nall causes,,\n", '"Deaths, by\nregion",,\n,,\n', ",,\n"]
+)
+def test_lines_that_a_sheet_pads_are_no_rows_and_no_header(
+    loaded: int, above: str, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_at_most(loaded, monkeypatch)
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", above + _FIGURES + below).parent
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths), min(region) FROM deaths") == [(12, 462, "R0")]
+        assert any("for a title or comment above the header" in said for said in connection.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("country,,\nAustria,Vienna,Euro\nFrance,Paris,Euro\nJapan,Tokyo,Yen\n", 3),  # a header of one name
+        (_FIGURES + "R9,,\n", 13),  # a row that lacks the rest
+        ("name,note\nA,fair\nB,bad\nNote,\nC,\nD,\n", 5),
+        ("region,a,b\nR0,,\nR1,,\nR2,1,2\n", 3),
+    ],
+)
+def test_rows_and_headers_that_hold_little_are_not_passed_over(text: str, rows: int, tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "t.csv", text).parent
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*) FROM t") == [(rows,)]
 
 
 @pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.files.csv_footnotes import without_footnotes
+from agro_data.databases.files.csv_padding import TITLE_LINES, ends_padded, lines_above
 from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
 from agro_data.databases.files.text_files import opened
 from agro_data.databases.quoting import literal, quoted
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import duckdb
 
 DELIMITERS = ",;\t|"
-TITLE_LINES = 10  # above a header
 YEARS = 3  # behind each other in a line that is a header
 LONGEST_LINE = 2**20  # bytes of one that is looked at here
 # What `sniff_csv` finds of how a file is written, and what `read_csv` calls it.
@@ -72,7 +72,8 @@ class Written:
     header: bool
     skipped: int  # lines above the header
     marks: Mapping[str, str]
-    passes_over: bool = False  # lines with another number of cells, which are no rows
+    passes_over: bool = False  # lines with another number of cells, or another type, which are no rows
+    passes_over_padded: bool = False  # lines that hold nothing but a first cell
 
     def settings(self) -> str:
         """What `read_csv` is told, so that it does not look itself."""
@@ -92,21 +93,32 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
     import duckdb  # noqa: PLC0415
 
+    if ends_padded(file, DELIMITERS) and (found := _without_footnotes(connection, file)) is not None:
+        return found
     try:
         written, remarks = _written(connection, file)
     except (NoTable, duckdb.InvalidInputException):
-        with without_footnotes(file, DELIMITERS) as cut:
-            if cut is None:
-                raise
-            written, remarks = _written(connection, cut.file)
-            whole = _counted_rows(connection, _query(connection, cut.file, written)[0])
-        lines = "last line is" if cut.notes == 1 else f"last {cut.notes} lines are"
-        query, further = _query(connection, file, replace(written, passes_over=True))
-        if _counted_rows(connection, query) != whole:
+        found = _without_footnotes(connection, file)
+        if found is None:
             raise
-        return query, [*remarks, f"its {lines} taken for notes below the rows, and no row", *further]
+        return found
     query, further = _query(connection, file, written)
     return query, [*remarks, *further]
+
+
+def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]] | None:
+    """What reads the rows of a CSV above its notes; None where it has none, or they cannot be told from rows."""
+    with without_footnotes(file, DELIMITERS) as cut:
+        if cut is None:
+            return None
+        written, remarks = _written(connection, cut.file)
+        whole = _counted_rows(connection, _query(connection, cut.file, written)[0])
+    query, further = _query(connection, file, replace(written, passes_over=True, passes_over_padded=cut.padded))
+    if _counted_rows(connection, query) != whole:
+        return None
+    lines = "last line is" if cut.notes == 1 else f"last {cut.notes} lines are"
+    told = [f"its {lines} taken for notes below the rows, and no row"] * bool(cut.notes)
+    return query, [*remarks, *told, *further]
 
 
 def _counted_rows(connection: duckdb.DuckDBPyConnection, query: str) -> object:
@@ -119,7 +131,9 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
     def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
         settings = replace(written, columns=columns, marks={**written.marks, **formats}).settings()
-        return f"SELECT {chosen} FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false)"
+        held = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in list(columns)[1:])
+        where = f" WHERE {held}" if written.passes_over_padded else ""
+        return f"SELECT {chosen} FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false){where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
     kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
@@ -183,12 +197,15 @@ def fault(error: duckdb.Error) -> str:
 
 def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, list[str]]:
     """How a file is written, and remarks on its lines."""
+    if title := lines_above(file, DELIMITERS):
+        written = replace(_sniffed(connection, file, f"skip={title}, {_NO_COMMENTS}"), skipped=title)
+        if written.header and not written.uncut:
+            return written, [_title_told(title)]
     written, remarks = _sniffed(connection, file, _NO_COMMENTS), []
     if skipped := written.skipped:
         above = _title(file, written)
         if above is not None:
-            lines = "first line is" if above == 1 else f"first {above} lines are"
-            return written, [f"its {lines} taken for a title or comment above the header, and no row"] * bool(above)
+            return written, [_title_told(above)] * bool(above)
         cells = len(written.columns)
         written = _sniffed(connection, file, _EVERY_LINE)
         if len(written.columns) == 1 < cells:
@@ -196,6 +213,11 @@ def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written
     if written.uncut:
         raise NoTable(_ragged(file, written.uncut))
     return written, remarks
+
+
+def _title_told(above: int) -> str:
+    lines = "first line is" if above == 1 else f"first {above} lines are"
+    return f"its {lines} taken for a title or comment above the header, and no row"
 
 
 def _ragged(file: Path, mark: str) -> str:

@@ -1,0 +1,69 @@
+"""Lines around the rows of a CSV that a sheet was saved as: a title, notes and blank ones, which have as many cells as
+the rows have, and nothing in any but the first."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from pathlib import Path
+
+from agro_data.databases.files.number_texts import NUMBER
+from agro_data.databases.files.text_files import is_packed, opened
+
+TITLE_LINES = 10  # above a header
+_LOOKED_AT = 20  # rows below it
+_TAIL = 2**16  # bytes
+
+
+def is_padded(cells: Sequence[str]) -> bool:
+    """Whether a line holds nothing but a first cell, or nothing at all."""
+    return not any(cell.strip() for cell in cells[1:])
+
+
+def lines_above(file: Path, delimiters: str) -> int:
+    """How many padded lines stand above a header. Without a blank one they are a title only if the line below them is
+    seen to be a header by the numbers below it: a header, too, may name its first column only."""
+    with opened(file) as stream:
+        head = [line.decode(errors="replace") for line in islice(stream, TITLE_LINES + _LOOKED_AT)]
+    return max(_above(head, mark) for mark in delimiters)
+
+
+def ends_padded(file: Path, delimiters: str) -> bool:
+    """Whether the last line is padded. Of a packed file the end is not looked for: False."""
+    if is_packed(file):
+        return False
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - _TAIL))
+        lines = stream.read().decode(errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    rows = (next(csv.reader([last], delimiter=mark), []) for mark in delimiters)
+    return any(len(cells) > 1 and is_padded(cells) for cells in rows)
+
+
+def _above(head: Sequence[str], mark: str) -> int:
+    reader = csv.reader(head, delimiter=mark)
+    try:
+        rows = [(reader.line_num, cells) for cells in reader]
+    except csv.Error:
+        return 0
+    above = list(takewhile(lambda row: is_padded(row[1]), rows))
+    below = [cells for _, cells in rows[len(above) :]]
+    width = len(below[0]) if below else 0
+    if not above or above[-1][0] > TITLE_LINES or any(len(cells) != width for _, cells in above) or width < 2:
+        return 0
+    blank = any(not "".join(cells).strip() for _, cells in above)
+    columns = zip(*(cells for cells in below[1:] if len(cells) == width), strict=True)
+    told = _is_header(below[0]) and (blank or any(map(_are_numbers, columns)))
+    return above[-1][0] if told else 0
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    named = {cell.strip() for cell in cells}
+    return len(named) == len(cells) and "" not in named and not any(re.fullmatch(NUMBER, cell) for cell in named)
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return bool(filled) and all(re.fullmatch(NUMBER, cell) for cell in filled)
