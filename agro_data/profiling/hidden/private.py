@@ -7,7 +7,7 @@ those nobody asks for, and private columns only a person hides.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,9 @@ from agro_data.databases.types import Cell
 from agro_data.profiling.names.people import PEOPLE
 from agro_data.profiling.names.words import expand, singular_word, split_identifier, word_set
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, Kind, TableProfile
+from agro_data.profiling.side_files.knowledge import Semantics
+
+SHOWN = 4  # columns that a remark names
 
 Whose = Literal[
     "anybody",  # private wherever it stands
@@ -112,6 +115,20 @@ def private_columns(profile: DatabaseProfile) -> dict[tuple[str, str], str]:
         for column in table.columns
         if not column.hidden and (holds := _holds(table, column, people))
     }
+
+
+def said_of_private(profile: DatabaseProfile, semantics: Semantics) -> Iterator[str]:
+    """That questions may ask for private columns, but for those of which a person has said so."""
+    private = private_columns(profile).items()
+    unsaid = [(place, holds) for place, holds in private if semantics.column(*place).hidden is None]
+    found = [f"{table}.{name} ({holds})" for (table, name), holds in unsaid]
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        yield (
+            f"private of people, and may be asked for and shown: {', '.join(found[:SHOWN])}{more}; "
+            "`agro databases --draft` writes a semantics.yml that hides all but keys, `agro build --values synthetic` "
+            "shows no value"
+        )
 
 
 def _holds(table: TableProfile, column: ColumnProfile, people: _People) -> str:
