@@ -43,6 +43,14 @@ def test_odd_identifiers(tmp_path: Path) -> None:
     assert [key.ref_table for key in profile.foreign_keys] == ["order"]
 
 
+@pytest.mark.parametrize("name", ["#", "№", " ", "_"])
+def test_a_column_may_have_a_name_without_a_word(name: str, tmp_path: Path) -> None:
+    rows = ", ".join(f"({n}, '{'abc'[n % 3]}')" for n in range(30))
+    script = f'CREATE TABLE city (id INTEGER PRIMARY KEY, "{name}" TEXT); INSERT INTO city VALUES {rows};'
+    column = profile_database(made(tmp_path / "odd.sqlite", script)).table("city").column(name)
+    assert (column.role, column.distinct) == ("category", 3)
+
+
 def test_wide_empty_mixed_and_undecodable(tmp_path: Path) -> None:
     wide = ", ".join(f"c{i} INTEGER" for i in range(1500))
     script = f"""

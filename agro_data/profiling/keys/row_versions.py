@@ -49,7 +49,7 @@ def _is_of(column: ColumnProfile, noun: str) -> bool:
 
 def _is_shared(column: ColumnProfile) -> bool:
     """Whether it tells things apart that may have several rows: a code that groups rows, too."""
-    code = column.role == "category" and split_identifier(column.name)[-1] in _CODES
+    code = column.role == "category" and not _CODES.isdisjoint(split_identifier(column.name)[-1:])
     return (column.role == "identifier" or code) and column.has_values and not column.unique
 
 
