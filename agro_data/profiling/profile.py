@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -89,6 +89,14 @@ class ForeignKey:
     orphan_share: float = 0.0  # share of non-NULL child rows without a parent
     verb: str = ""  # optional relation phrase from semantics.yml
     tree: bool = False
+
+
+def keys_by_table(keys: Iterable[ForeignKey]) -> dict[str, list[ForeignKey]]:
+    """The keys by which rows of each table refer to others; a table that refers to none is not in it."""
+    found: dict[str, list[ForeignKey]] = {}
+    for key in keys:
+        found.setdefault(key.table, []).append(key)
+    return found
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from agro_data.profiling.names.naming import Hints, Names, name_database
 from agro_data.profiling.names.phrases import with_role
 from agro_data.profiling.names.row_nouns import with_row_nouns
 from agro_data.profiling.names.titles import title_of
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile, keys_by_table
 from agro_data.profiling.reading import Group, TableRead, read_values, stable_seed
 from agro_data.profiling.remarks import remarks
 from agro_data.profiling.side_files.knowledge import Semantics
@@ -80,14 +80,16 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             for name, read in reads.items()
             for rows in numbered_rows(name, names[name].words, read.statistics.values())
         ]
+        up = keys_by_table(keys)
         made = [
             with_versions(
                 connection,
-                _table_profile(read, names[name], keys, semantics, numbered, link_key(connection, read, keys, names)),
+                _table_profile(read, names[name], own, semantics, numbered, link_key(connection, read, own, names)),
                 (names[name].singular, names[name].plural),
-                {column for key in keys if key.table == name for column in key.columns},
+                {column for key in own for column in key.columns},
             )
             for name, read in reads.items()
+            for own in [up.get(name, [])]
         ]
     profiles = with_days_of_stocks(with_units_of_parents(guarded(made, semantics, views), keys), keys)
     profiles = with_row_nouns(profiles, keys)
@@ -158,14 +160,13 @@ def _hints(table: TableInfo, semantics: Semantics) -> Hints:
 def _table_profile(
     read: TableRead,
     names: Names,
-    keys: Sequence[ForeignKey],
+    outgoing: Sequence[ForeignKey],
     semantics: Semantics,
     numbered: Sequence[NumberedRows],
     link: Group,
 ) -> TableProfile:
     table = read.info
     known = semantics.table(table.name)
-    outgoing = [key for key in keys if key.table == table.name]
     primary = _primary_key(read, names, semantics) or link
     uniques = _unique_keys(read, semantics)
     columns = tuple(

@@ -14,8 +14,12 @@ import pytest
 
 from agro_data.databases.discovery.catalog import usable_databases
 from agro_data.databases.trusted.connections import open_database
+from agro_data.profiling.columns.stocks import with_days_of_stocks
+from agro_data.profiling.columns.unit_columns import with_units_of_parents
 from agro_data.profiling.keys.foreign_keys import KeyTable, propose_by_values
 from agro_data.profiling.names.naming import name_database
+from agro_data.profiling.names.row_nouns import with_row_nouns
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 
 COLUMNS = ["opened_by", "srvc_remark", *(f"long_remark_{number}" for number in range(6))]
 
@@ -51,7 +55,20 @@ def keyed(count: int) -> object:
     return proposed
 
 
-@pytest.mark.parametrize("work", [named, keyed])
+def related(count: int) -> object:
+    """Tables of amounts, each of which belongs to the one before."""
+    key = ColumnProfile("up_id", "INTEGER", "integer", "identifier", "up ID", distinct=9)
+    amount = ColumnProfile("amount", "REAL", "real", "measure", "amount", distinct=9, minimum=0)
+    common = (("EUR", 9), ("USD", 9))
+    unit = ColumnProfile("currency", "TEXT", "text", "category", "currency", distinct=2, common=common)
+    tables = [TableProfile(f"t{n}", 90, (key, amount, *[unit][n % 2 :]), f"t{n}", f"t{n}s") for n in range(count)]
+    keys = [ForeignKey(f"t{n}", ("up_id",), f"t{n - 1}", ("up_id",)) for n in range(1, count)]
+    told = with_row_nouns(with_days_of_stocks(with_units_of_parents(tables, keys), keys), keys)
+    assert all(table.by_name["amount"].within for table in told[1:])
+    return told
+
+
+@pytest.mark.parametrize("work", [named, keyed, related])
 def test_twice_the_tables_take_twice_the_steps(work: Callable[[int], object]) -> None:
     work(2)  # what is made once
     few, many = (lines_run(lambda count=count: work(count)) for count in (40, 80))  # type: ignore[misc]

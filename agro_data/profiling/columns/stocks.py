@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agro_data.profiling.kinds import is_calendar
 from agro_data.profiling.names.words import split_identifier, word_set
-from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within, keys_by_table
 
 _STOCKS = word_set(
     "balance balances stock inventory headcount outstanding overdue backlog population inhabitants subscribers "
@@ -26,10 +26,11 @@ def with_days_of_stocks(tables: Sequence[TableProfile], keys: Sequence[ForeignKe
     Told by names, since a payment of each day is summed over days: the quantity is called as a stock is, or its table
     or day as a snapshot. The day may be in a warehouse's calendar.
     """
-    by_name = {table.name: table for table in tables}
+    up = keys_by_table(keys)
+    days = {table.name: day for table in tables for day in _day_of(table)}
 
     def held(table: TableProfile) -> TableProfile:
-        day = next(_days(table, by_name, keys), None)
+        day = next(_days(table, up.get(table.name, ()), days), None)
         if day is None:
             return table
         name, within = day
@@ -48,30 +49,29 @@ def is_stock(column: ColumnProfile) -> bool:
     return column.role == "measure" and not _STOCKS.isdisjoint(split_identifier(column.name))
 
 
-def _days(
-    table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]
-) -> Iterator[tuple[str, Within]]:
-    """The columns that say when a table's rows were counted, each thing's several times, and where the day is."""
+def _days(table: TableProfile, keys: Sequence[ForeignKey], days: Mapping[str, str]) -> Iterator[tuple[str, Within]]:
+    """The columns that say when a table's rows were counted, each thing's several times, and where the day is: `days`
+    are those of calendars, `keys` those of the table.
+    """
     calendars = {
-        key.columns: (key, day)
+        key.columns[0]: Within(days[key.ref_table], (key,), summed=True)
         for key in keys
-        if key.table == table.name and len(key.columns) == 1
-        for day in _day_of(by_name.get(key.ref_table))
+        if len(key.columns) == 1 and key.ref_table in days
     }
     for column in table.columns:
         several = 1 < column.distinct <= table.rows / 2 and set(split_identifier(column.name)) <= _COUNTED_ON
         if not several or not _counts_again(table, column):
             continue
-        if found := calendars.get((column.name,)):
-            yield column.name, Within(found[1], (found[0],), summed=True)
+        if found := calendars.get(column.name):
+            yield column.name, found
         elif column.role in ("date", "year"):
             yield column.name, Within(column.name, summed=True)
 
 
-def _day_of(calendar: TableProfile | None) -> Iterator[str]:
+def _day_of(table: TableProfile) -> Iterator[str]:
     """The column of a calendar that is the day itself."""
-    if calendar is not None and is_calendar(calendar.columns):
-        yield from (c.name for c in calendar.columns if c.role == "date" and c.unique)
+    if is_calendar(table.columns):
+        yield from (c.name for c in table.columns if c.role == "date" and c.unique)
 
 
 def _counts_again(table: TableProfile, day: ColumnProfile) -> bool:

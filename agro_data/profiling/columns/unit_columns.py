@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 
 from agro_data.profiling.columns.sides import is_unsigned, tells_sides
 from agro_data.profiling.names.words import is_word, singular_word, split_identifier, word_set
-from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within, keys_by_table
 
 # ISO 4217.
 _CURRENCIES = word_set(
@@ -105,37 +105,40 @@ def with_units_of_parents(tables: Sequence[TableProfile], keys: Sequence[Foreign
     before others that of an event, or one whose key is a part of the rows' own.
     """
     by_name = {table.name: table for table in tables}
-    return tuple(_as_parents_say(table, by_name, keys) for table in tables)
+    up = keys_by_table(keys)
+    telling = {t.name: [(c.name, sort) for c in t.columns for sort in _tells(c)] for t in tables}
+    return tuple(_as_parents_say(table, by_name, up, telling) for table in tables)
 
 
-def _as_parents_say(table: TableProfile, by_name: dict[str, TableProfile], keys: Sequence[ForeignKey]) -> TableProfile:
-    found: dict[str, dict[str, tuple[Within, ...]]] = {}  # by quantity and sort
-    for ways in levels(table, by_name, keys):
-        said: dict[str, dict[str, list[Within]]] = {}
+def _as_parents_say(
+    table: TableProfile,
+    by_name: Mapping[str, TableProfile],
+    up: Mapping[str, Sequence[ForeignKey]],
+    telling: Mapping[str, Sequence[tuple[str, str]]],
+) -> TableProfile:
+    """A table as its parents say, of which `telling` columns tell in what quantities differ, each with its sort."""
+    untold = _untold(table)
+    found: dict[tuple[str, str], Sequence[Within]] = {}  # by quantity and sort
+    for ways in _levels(table, by_name, up) if any(untold.values()) else ():
+        said: dict[tuple[str, str], list[Within]] = {}
         for path in sorted(ways, key=lambda path: not _is_own(path, table, by_name)):
-            parent = by_name[path[-1].ref_table]
-            for column in parent.columns:
-                for measure, sort in _said_by(table, column, len(path)):
-                    if sort not in found.get(measure, {}):
-                        within = Within(column.name, path, summed=sort == "sides")
-                        said.setdefault(measure, {}).setdefault(sort, []).append(within)
-        for measure, sorts in said.items():
-            for sort, all_of in sorts.items():
-                own = [one for one in all_of if _is_own(one.path, table, by_name)]
-                found.setdefault(measure, {})[sort] = tuple(own or all_of)
+            for column, sort in telling[path[-1].ref_table]:
+                within = Within(column, path, summed=sort == "sides")
+                for measure in untold[sort] if sort != "measure" or len(path) == 1 else ():
+                    if (measure, sort) not in found:
+                        said.setdefault((measure, sort), []).append(within)
+        for told, all_of in said.items():
+            found[told] = [one for one in all_of if _is_own(one.path, table, by_name)] or all_of
+    further: dict[str, list[Within]] = {}
+    for (measure, _), all_of in found.items():
+        further.setdefault(measure, []).extend(all_of)
     return replace(
-        table,
-        columns=tuple(
-            replace(c, within=(*c.within, *(one for all_of in found[c.name].values() for one in all_of)))
-            if c.name in found
-            else c
-            for c in table.columns
-        ),
+        table, columns=tuple(replace(c, within=(*c.within, *further.get(c.name, ()))) for c in table.columns)
     )
 
 
-def levels(
-    table: TableProfile, by_name: Mapping[str, TableProfile], keys: Sequence[ForeignKey]
+def _levels(
+    table: TableProfile, by_name: Mapping[str, TableProfile], up: Mapping[str, Sequence[ForeignKey]]
 ) -> Iterator[list[tuple[ForeignKey, ...]]]:
     """The ways from a table up to its parents, and then to theirs, each table reached by one way only, the shortest."""
     reached, last = {table.name}, [tuple[ForeignKey, ...]()]
@@ -143,49 +146,50 @@ def levels(
         steps = [
             (*path, key)
             for path in last
-            for key in keys
-            if key.table == (path[-1].ref_table if path else table.name)
-            and key.ref_table in by_name
-            and key.ref_table not in reached
+            for key in up.get(path[-1].ref_table if path else table.name, ())
+            if key.ref_table in by_name and key.ref_table not in reached
         ]
         ways = Counter(path[-1].ref_table for path in steps)
-        owned = Counter(path[-1].ref_table for path in steps if set(path[0].columns) <= set(table.primary_key))
+        owned = Counter(path[-1].ref_table for path in steps if _is_part(path, table))
         last = [
             path
             for path in steps
-            if ways[parent := path[-1].ref_table] == 1
-            or (owned[parent] == 1 and set(path[0].columns) <= set(table.primary_key))
+            if ways[parent := path[-1].ref_table] == 1 or (owned[parent] == 1 and _is_part(path, table))
         ]
         reached |= set(ways)
         yield last
 
 
+def _is_part(path: Sequence[ForeignKey], table: TableProfile) -> bool:
+    """Whether rows are a part of what a way leads to first: its key is one of their own."""
+    return set(path[0].columns) <= set(table.primary_key)
+
+
 def _is_own(path: Sequence[ForeignKey], table: TableProfile, by_name: Mapping[str, TableProfile]) -> bool:
     """Whether rows are a part of what a way leads to first, or that is an event: a document, and no thing."""
-    return by_name[path[0].ref_table].kind == "event" or set(path[0].columns) <= set(table.primary_key)
+    return by_name[path[0].ref_table].kind == "event" or _is_part(path, table)
 
 
-def _said_by(table: TableProfile, column: ColumnProfile, steps: int) -> Iterator[tuple[str, str]]:
-    """The quantities of a table of which a column of one that it belongs to, so many steps away, says in what they
-    differ, and the sort of this.
-    """
-    measures = [c for c in table.columns if c.role == "measure"]
+def _tells(column: ColumnProfile) -> Iterator[str]:
+    """In what sorts of things a column says that the quantities of rows differ which belong to its own."""
     if tells_sides(column):
-        free = [c for c in measures if is_unsigned(c) and not any(one.summed for one in c.within)]
-        yield from ((c.name, "sides") for c in free)
-    sort = _sort_of(column)
-    owner = _owner(column.name)
-    if column.distinct < 2 or column.unique or not sort or not _MONEY.isdisjoint(owner):
-        return
-    free = [c for c in measures if not c.unit and not any(_is_unit(table, one) for one in c.within)]
-    if sort == "currency":
-        yield from ((c.name, sort) for c in free if _is_money(c))
-    elif steps == 1 and not owner:
-        yield from ((c.name, sort) for c in free if _is_reading(c))
+        yield "sides"
+    sort, owner = _sort_of(column), _owner(column.name)
+    others = not owner or (sort == "currency" and _MONEY.isdisjoint(owner))  # not what stands beside it alone
+    if sort and others and column.distinct > 1 and not column.unique:
+        yield sort
 
 
-def _is_unit(table: TableProfile, one: Within) -> bool:
-    return not one.path and bool(_sort_of(table.by_name[one.column]))
+def _untold(table: TableProfile) -> dict[str, list[str]]:
+    """The quantities of a table of which no column of its own says in what they differ, by the sort of this."""
+    measures = [c for c in table.columns if c.role == "measure"]
+    units = {c.name for c in table.columns if _sort_of(c)}
+    free = [c for c in measures if not c.unit and units.isdisjoint(one.column for one in c.within)]
+    return {
+        "currency": [c.name for c in free if _is_money(c)],
+        "measure": [c.name for c in free if _is_reading(c)],
+        "sides": [c.name for c in measures if is_unsigned(c) and not any(one.summed for one in c.within)],
+    }
 
 
 def _sort_of(column: ColumnProfile) -> str:

@@ -17,11 +17,11 @@ _ROWS = 20  # fewer may hold no pair twice by chance
 def link_key(
     connection: Connection, read: TableRead, keys: Sequence[ForeignKey], names: Mapping[str, Names]
 ) -> tuple[str, ...]:
-    """The two columns that refer to others, if the table declares no key, is called by what it links, and no row of it
-    repeats another's pair, or lacks a half; else ().
+    """The two columns that refer to others, of the table's own `keys`, if it declares no key, is called by what it
+    links, and no row of it repeats another's pair, or lacks a half; else ().
     """
     table = read.info
-    own = [key for key in keys if key.table == table.name and key.ref_table != table.name and len(key.columns) == 1]
+    own = [key for key in keys if key.ref_table != table.name and len(key.columns) == 1]
     if table.primary_key or table.unique_keys or table.is_view or len(own) != 2 or read.total < _ROWS:
         return ()
     ends = [names[key.ref_table].words for key in own]

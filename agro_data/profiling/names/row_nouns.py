@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agro_data.profiling.columns.stocks import is_stock
 from agro_data.profiling.names.words import noun_forms, spell, split_identifier, stem
-from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, keys_by_table
 
 _STORED = "recorded "  # before a number that a row keeps, where the rows themselves can be counted
 
 
 def with_row_nouns(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> tuple[TableProfile, ...]:
     """The tables, rows that hold a number of things, or two of them, called records of these, and stored counts so."""
-    called = [_records(table, keys, tables) for table in tables]
+    by_name = {table.name: table for table in tables}
+    up = keys_by_table(keys)
+    called = [_records(table, up.get(table.name, ()), by_name) for table in tables]
     nouns = Counter(table.singular for table in called)
     kept = [one if nouns[one.singular] == 1 else table for one, table in zip(called, tables, strict=True)]
-    by_name = {table.name: table for table in kept}
-    children = {
-        table.name: [by_name[key.table] for key in keys if key.ref_table == table.name and key.table in by_name]
-        for table in kept
-    }
+    children: dict[str, list[TableProfile]] = {}
+    for table in kept:
+        for key in up.get(table.name, ()):
+            children.setdefault(key.ref_table, []).append(table)
     return tuple(
-        replace(table, columns=tuple(_stored(column, table, children[table.name]) for column in table.columns))
+        replace(table, columns=tuple(_stored(column, table, children.get(table.name, ())) for column in table.columns))
         for table in kept
     )
 
@@ -55,7 +56,7 @@ def _stored(column: ColumnProfile, parent: TableProfile, children: Iterable[Tabl
     return replace(column, phrase=f"{_STORED}{'number of ' if alone else ''}{column.phrase}")
 
 
-def _records(table: TableProfile, keys: Sequence[ForeignKey], tables: Sequence[TableProfile]) -> TableProfile:
+def _records(table: TableProfile, keys: Sequence[ForeignKey], by_name: Mapping[str, TableProfile]) -> TableProfile:
     if table.named:
         return table
     counting = next((column for column in table.columns if _counts_what_rows_are_called(column, table)), None)
@@ -63,9 +64,8 @@ def _records(table: TableProfile, keys: Sequence[ForeignKey], tables: Sequence[T
         return _called(table, spell(stem(counting.phrase.split())))
     if any(is_stock(c) and split_identifier(c.name) == split_identifier(table.name) for c in table.columns):
         return _called(table, table.singular)  # the population of a region in a year, of which each row has one
-    own = [key for key in keys if key.table == table.name and len(key.columns) == 1]
-    above = {key.ref_table for key in keys if key.table == table.name}
-    parents = [other for other in tables if other.name in above]
+    own = [key for key in keys if len(key.columns) == 1]
+    parents = [by_name[name] for name in dict.fromkeys(key.ref_table for key in keys) if name in by_name]
     for parent in parents:
         ends = [key for key in own if key.ref_table == parent.name]
         last = table.singular.rsplit(" ", 1)[-1]
