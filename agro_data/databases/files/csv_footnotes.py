@@ -60,10 +60,11 @@ def _end(file: Path, mark: str) -> tuple[int, int, int, bool] | None:
     lines: list[tuple[int, int, str, bool]] = []  # the last line of each row, its cells, the first one, if it is padded
     with opened(file) as stream:
         rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
+        read = ((rows.line_num, len(cells), "".join(cells[:1]), is_padded(cells)) for cells in islice(rows, _ROWS))
         try:
-            lines += (
-                (rows.line_num, len(cells), "".join(cells[:1]), is_padded(cells)) for cells in islice(rows, _ROWS)
-            )
+            lines += islice(read, TITLE_LINES + 1)
+            if any(cells > 1 for _, cells, _, _ in lines):  # else it is another mark that parts cells
+                lines += read
         except csv.Error:
             return None
     usual = Counter(cells for _, cells, _, _ in lines).most_common(1)[0][0] if lines else 0
