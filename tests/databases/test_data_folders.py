@@ -174,6 +174,17 @@ def test_rows_and_headers_that_hold_little_are_not_passed_over(text: str, rows: 
         assert connection.execute("SELECT count(*) FROM t") == [(rows,)]
 
 
+def test_a_packed_csv_that_is_damaged_costs_itself_alone(tmp_path: Path) -> None:
+    """To the engine it is a CSV whose rows differ, and who looks for the line finds that its checksum is wrong."""
+    packed = bytearray(gzip.compress(f"{_FIGURES}R9\nR9,2024\n".encode()))
+    packed[-6] ^= 1
+    shop = csv_file(tmp_path / "shop" / "good.csv", "remark\nfair\nbad\n").parent
+    (shop / "deaths.csv.gz").write_bytes(packed)
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["good"]
+        assert any("deaths.csv.gz" in said and "no whole gzip file" in said for said in connection.unread)
+
+
 @pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
 def test_rows_that_lack_a_part_are_no_notes(below: str, tmp_path: Path) -> None:
     shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent

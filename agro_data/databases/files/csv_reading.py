@@ -49,6 +49,7 @@ _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
 _LOOKED_THROUGH = 1_000_000  # rows among which one is sought that differs
 _GLANCE = 2_000  # rows that show which columns may be numbers
 
+NOT_WHOLE = "it is no whole gzip file; give a whole copy"
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
 _FAULTS = {
     "not utf-8 encoded": "it is not UTF-8; save it as CSV in UTF-8",
@@ -56,7 +57,7 @@ _FAULTS = {
     "as on Windows and others not); save it anew as CSV",
     "\nMaximum line size of": "it has a row of more than 2 MB (is a quote not closed?); mend it, or give it as Parquet",
     "Out of Memory Error": "it takes more memory than DuckDB is given here; give it as Parquet",
-    "GZIP": "it is no whole gzip file; give a whole copy",
+    "GZIP": NOT_WHOLE,
 }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_reading import NoTable, fault, patterns, read_file, settings_of_parts
+from agro_data.databases.files.csv_reading import NOT_WHOLE, NoTable, fault, patterns, read_file, settings_of_parts
 from agro_data.databases.files.data_files import DataTable, data_tables, is_cut
 from agro_data.databases.quoting import quoted, quoted_list
 
@@ -68,6 +68,9 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
             continue
         except duckdb.Error as error:
             made.problems.append(f"{place}: cannot be read as a table: {_why(error, table, folder)}")
+            continue
+        except (gzip.BadGzipFile, EOFError, zlib.error):  # where its lines are looked at here
+            made.problems.append(f"{place}: cannot be read as a table: {NOT_WHOLE}")
             continue
         made.tables[name] = table
         made.remarks.extend(f"{place}: {remark}" for remark in remarks)
