@@ -15,11 +15,9 @@ from agro_data.databases.schema.table_info import Connection
 from agro_data.profiling.names.words import split_identifier, word_set
 from agro_data.profiling.profile import ColumnProfile, TableProfile, Versions
 
-_HOLDS = re.compile(
-    r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:from|to|until|thru|start|end|begin)(?:_?(?:date|dt|ts|at))?"
-)
+_BOUND = r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:%s)(?:_?(?:date|dt|ts|at))?"  # when rows hold
+_BEGINS, _ENDS = (re.compile(_BOUND % words) for words in ("from|start|begin", "to|until|thru|end"))
 _CURRENT = re.compile(r"(?:is_?)?(?:current|latest)(?:_?(?:flag|ind|indicator|row|record|version))?")
-_ENDS = re.compile(r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:to|until|thru|end)(?:_?(?:date|dt|ts|at))?")
 _NEVER = "9999-"  # begins the day at which what nothing has followed ends, where that is not NULL
 _CODES = word_set("code id number no nr key")
 _YES = ("1", "y", "yes", "t", "true", "current")
@@ -36,9 +34,8 @@ def keeps_versions(columns: Sequence[ColumnProfile], noun: str) -> bool:
     names = [column.name.lower() for column in columns]
     shared = [c for c in columns if _is_shared(c)]
     if any(map(_CURRENT.fullmatch, names)) or "dbt_valid_from" in names:
-        return bool(shared) and any(map(_HOLDS.fullmatch, names))
-    begins = any(_HOLDS.fullmatch(name) and not _ENDS.fullmatch(name) for name in names)
-    return begins and any(map(_is_open, columns)) and any(_is_of(c, noun) for c in shared)
+        return bool(shared) and any(_BEGINS.fullmatch(name) or _ENDS.fullmatch(name) for name in names)
+    return any(map(_BEGINS.fullmatch, names)) and any(map(_is_open, columns)) and any(_is_of(c, noun) for c in shared)
 
 
 def _is_of(column: ColumnProfile, noun: str) -> bool:
@@ -92,7 +89,7 @@ def with_versions(
 
 
 def _tells_when(name: str) -> bool:
-    return any(pattern.fullmatch(name.lower()) for pattern in (_HOLDS, _CURRENT))
+    return any(pattern.fullmatch(name.lower()) for pattern in (_BEGINS, _ENDS, _CURRENT))
 
 
 def _currents(columns: Sequence[ColumnProfile]) -> Iterator[tuple[str, int | str | None]]:
