@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.discovery.catalog import usable_databases
+from agro_data.databases.discovery.catalog import nothing_at, usable_databases
 from agro_data.databases.discovery.identity import database_identity
 from agro_data.databases.discovery.watching import unusable
 from agro_data.databases.hostile.sandbox import own_sandbox
@@ -199,7 +199,7 @@ def _databases_before(version: Version, before: Path | str | None) -> dict[str, 
         return {}
     place = Path(said).expanduser()
     if before and not place.exists():
-        raise ConfigError(f"{before}: no such file or folder; --before names the databases as they were")
+        raise ConfigError(nothing_at(before, "--before names the databases as they were"))
     found = {one.db_id: one for one in sources_of(version, place)}
     if before and not found:
         raise ConfigError(f"{before}: --before holds none of the databases that the version was made from")

@@ -305,6 +305,8 @@ def test_old_databases_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
     version = write_shop(tmp_path)
     with pytest.raises(ConfigError, match="nowhere: no such file or folder; --before names"):
         drift_of(version, tmp_path, before=tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"^the address of a server, "):  # which may hold a password
+        drift_of(version, tmp_path, before=Path("postgresql://me:s3cret@localhost/shop"))
     change(tmp_path)
     with pytest.raises(ConfigError, match="--before holds none of the databases that the version was made from"):
         drift_of(version, tmp_path, before=tmp_path / "databases")

@@ -41,7 +41,7 @@ TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tabl
 SEMANTICS = "semantics.yml"
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")  # of a corpus; no database is below
 EXPORT = "agro-export.json"  # says what an export is of
-ADDRESS = re.compile(r"\w[\w+.-]+:/")  # of a server; as a path it has one slash, and a drive of Windows one letter
+_ADDRESS = re.compile(r"\w[\w+.-]+:/")  # of a server; as a path it has one slash, and a drive of Windows one letter
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
@@ -89,7 +89,7 @@ def usable_databases(path: Path | str, hint: str = "") -> Catalog:
 def nothing_at(path: Path | str, hint: str = "") -> str:
     """What to say where databases were expected at `path`, and nothing is. An address may hold a password, and is not
     repeated."""
-    if ADDRESS.match(str(path)):
+    if _ADDRESS.match(str(path)):
         return (
             "the address of a server, where a file or folder is expected: `agro snapshot ADDRESS --out shop.duckdb` "
             "copies a PostgreSQL server's tables into a file to give here"
