@@ -384,6 +384,14 @@ def test_files_are_tables(sandbox: Sandbox, tmp_path: Path) -> None:
     assert sandbox.run(database, [sql], "rows")[0].rows == ((1, "x"), (2, None), (3, None))
 
 
+def test_a_csv_with_notes_below_its_rows_is_read_where_no_file_may_be_written(sandbox: Sandbox, tmp_path: Path) -> None:
+    rows = "".join(f"{n},Town {n}\n" for n in range(20_000))
+    shop = csv_file(tmp_path / "shop" / "town.csv", f"id,name\n{rows}\nSource: Census\n").parent
+    csv_file(shop / "padded.csv", f"Towns,\nid,name\n{rows}Source: Census,\n")
+    asked = [f"SELECT count(*), sum(id) FROM {table}" for table in ("town", "padded")]
+    assert [result.rows for result in sandbox.run(found(shop), asked, "rows")] == [((20_000, 199_990_000),)] * 2
+
+
 def test_a_worker_imports_next_to_nothing() -> None:
     program = (
         "import sys; import agro_data.databases.hostile.worker;"

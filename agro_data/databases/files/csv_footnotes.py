@@ -5,12 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded
 from agro_data.databases.files.text_files import opened
@@ -24,39 +21,27 @@ _NOTE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A copy of a file that ends with its last row, how many lines of notes stand below that, and whether some line
-    there is padded to the width of a row."""
+@dataclass(frozen=True, order=True)
+class Footnotes:
+    """What stands below the rows of a file."""
 
-    file: Path
-    notes: int
-    padded: bool
+    cells: int  # that each row has
+    end: int  # the line of the last row
+    filled: int  # lines below it
+    padded: bool  # whether a line there has as many cells as a row
 
 
-@contextmanager
-def without_footnotes(file: Path, delimiters: str) -> Iterator[Cut | None]:
-    """A copy of `file`, while it is needed, without the notes and the blank lines below its rows; None where there are
-    none, or nothing shows that the lines below are notes, and not rows of which a part is lost.
+def footnotes(file: Path, delimiters: str) -> Footnotes | None:
+    """The notes and the blank lines below the rows of a file; None where there are none, or nothing shows that the
+    lines below are notes, and not rows of which a part is lost.
 
     Notes have another number of cells than the rows, all of which have the same, or are padded to these; they follow a
     blank line, or begin as notes do.
     """
-    found = max((end for mark in delimiters if (end := _end(file, mark))), default=None)
-    if found is None:
-        yield None
-        return
-    _, line, notes, padded = found
-    with TemporaryDirectory() as folder, opened(file) as whole:
-        copy = Path(folder) / "rows.csv"
-        with copy.open("wb") as part:
-            part.writelines(islice(whole, line))
-        yield Cut(copy, notes, padded)
+    return max((found for mark in delimiters if (found := _below(file, mark))), default=None)
 
 
-def _end(file: Path, mark: str) -> tuple[int, int, int, bool] | None:
-    """How many cells rows have, the line of the last one, how many filled lines are below it, if notes, and whether a
-    line there has as many cells."""
+def _below(file: Path, mark: str) -> Footnotes | None:
     lines: list[tuple[int, int, str, bool]] = []  # the last line of each row, its cells, the first one, if it is padded
     with opened(file) as stream:
         rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
@@ -78,4 +63,4 @@ def _end(file: Path, mark: str) -> tuple[int, int, int, bool] | None:
     whole = places[0] <= TITLE_LINES and places[-1] - places[0] + 1 == len(places)
     told = not below[0][2].strip() or bool(_NOTE.match(notes[0]) and not (as_rows and _NOTE.fullmatch(notes[0])))
     fits = whole and told and len(notes) <= min(_LINES, len(places))
-    return (usual, lines[places[-1]][0], len(notes), as_rows) if fits else None
+    return Footnotes(usual, lines[places[-1]][0], len(notes), as_rows) if fits else None

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_footnotes import without_footnotes
+from agro_data.databases.files.csv_footnotes import footnotes
 from agro_data.databases.files.csv_padding import TITLE_LINES, ends_padded, lines_above
 from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
-from agro_data.databases.files.text_files import opened
+from agro_data.databases.files.text_files import opened, readable
 from agro_data.databases.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -109,16 +109,17 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
 
 def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]] | None:
     """What reads the rows of a CSV above its notes; None where it has none, or they cannot be told from rows."""
-    with without_footnotes(file, DELIMITERS) as cut:
-        if cut is None:
-            return None
-        written, remarks = _written(connection, cut.file)
-        whole = _counted_rows(connection, _query(connection, cut.file, written)[0])
-    query, further = _query(connection, file, replace(written, passes_over=True, passes_over_padded=cut.padded))
-    if _counted_rows(connection, query) != whole:
+    below = footnotes(file, DELIMITERS)
+    if below is None:
         return None
-    lines = "last line is" if cut.notes == 1 else f"last {cut.notes} lines are"
-    told = [f"its {lines} taken for notes below the rows, and no row"] * bool(cut.notes)
+    written, remarks = _written(connection, file, below.end)
+    with readable(file, below.end) as path:
+        rows = _counted_rows(connection, f"SELECT * FROM {_reader(path, written)}")
+    query, further = _query(connection, file, replace(written, passes_over=True, passes_over_padded=below.padded))
+    if _counted_rows(connection, query) != rows:
+        return None
+    lines = "last line is" if below.filled == 1 else f"last {below.filled} lines are"
+    told = [f"its {lines} taken for notes below the rows, and no row"] * bool(below.filled)
     return query, [*remarks, *told, *further]
 
 
@@ -131,10 +132,10 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
 
     def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
-        settings = replace(written, columns=columns, marks={**written.marks, **formats}).settings()
+        reader = _reader(str(file), replace(written, columns=columns, marks={**written.marks, **formats}))
         held = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in list(columns)[1:])
         where = f" WHERE {held}" if written.passes_over_padded else ""
-        return f"SELECT {chosen} FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false){where}"
+        return f"SELECT {chosen} FROM {reader}{where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
     kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
@@ -181,7 +182,11 @@ def settings_of_parts(
     return settings(texts, formats), _remarks_on_dates(texts)
 
 
-def patterns(files: Iterable[Path]) -> str:
+def _reader(path: str, written: Written) -> str:
+    return f"read_csv({patterns([path])}, {written.settings()}, hive_partitioning=false)"
+
+
+def patterns(files: Iterable[Path | str]) -> str:
     """Files for DuckDB's readers, which read a name as a pattern: `report [1].csv` would match `report 1.csv`."""
     return f"[{', '.join(literal(glob.escape(str(file))) for file in files)}]"
 
@@ -196,19 +201,19 @@ def fault(error: duckdb.Error) -> str:
 # --- lines and cells ---------------------------------------------------------------------------------------------
 
 
-def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, list[str]]:
-    """How a file is written, and remarks on its lines."""
+def _written(connection: duckdb.DuckDBPyConnection, file: Path, end: int | None = None) -> tuple[Written, list[str]]:
+    """How a file is written, up to the line `end` if rows do not go on, and remarks on its lines."""
     if title := lines_above(file, DELIMITERS):
-        written = replace(_sniffed(connection, file, f"skip={title}, {_NO_COMMENTS}"), skipped=title)
+        written = replace(_sniffed(connection, file, f"skip={title}, {_NO_COMMENTS}", end), skipped=title)
         if written.header and not written.uncut:
             return written, [_title_told(title)]
-    written, remarks = _sniffed(connection, file, _NO_COMMENTS), []
+    written, remarks = _sniffed(connection, file, _NO_COMMENTS, end), []
     if skipped := written.skipped:
         above = _title(file, written)
         if above is not None:
             return written, [_title_told(above)] * bool(above)
         cells = len(written.columns)
-        written = _sniffed(connection, file, _EVERY_LINE)
+        written = _sniffed(connection, file, _EVERY_LINE, end)
         if len(written.columns) == 1 < cells:
             remarks.append(f"each line is one cell, though those below line {skipped} could be cut into {cells}")
     if written.uncut:
@@ -244,20 +249,21 @@ def _first_odd(file: Path, mark: str) -> str:
     return f" (line {odd} is the first that has not {usual})" if odd else ""
 
 
-def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
+def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end: int | None = None) -> Written:
     """How a file is written, as DuckDB finds it at every row; a header of years is one, too."""
-    found = _found(connection, file, settings)
+    found = _found(connection, file, settings, end)
     if found.header or not _is_header_of_years(line := _first_line(file, found), found.columns):
         return found
     lines = settings if "skip=" in settings else f"{settings}, skip={found.skipped}"
-    named = replace(_found(connection, file, f"{lines}, header=true"), skipped=found.skipped)
-    return found if _is_row_of_years(connection, file, named, line) else named
+    named = replace(_found(connection, file, f"{lines}, header=true", end), skipped=found.skipped)
+    return found if _is_row_of_years(connection, file, named, line, end) else named
 
 
-def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
-    columns, header, skipped, *marks = connection.execute(
-        f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(str(file)))}, sample_size=-1, {settings})"
-    ).fetchall()[0]
+def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end: int | None) -> Written:
+    with readable(file, end) as path:
+        columns, header, skipped, *marks = connection.execute(
+            f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(path))}, sample_size=-1, {settings})"
+        ).fetchall()[0]
     return Written(
         {column["name"]: column["type"] for column in columns},
         header,
@@ -296,16 +302,21 @@ def _is_header_of_years(cells: Sequence[str], columns: Mapping[str, str]) -> boo
     return follow and bool(named) and texts and len({*named}) == len(named) and len(cells) == len(columns)
 
 
-def _is_row_of_years(connection: duckdb.DuckDBPyConnection, file: Path, named: Written, line: Sequence[str]) -> bool:
+def _is_row_of_years(
+    connection: duckdb.DuckDBPyConnection, file: Path, named: Written, line: Sequence[str], end: int | None
+) -> bool:
     """Whether below a line that may be a header of years there are rows, and in its columns of years they hold nothing
     but years, as `Norway,2001,2002,2003` above `Peru,1998,2004,2011`."""
     as_texts = replace(named, columns=dict.fromkeys(named.columns, "VARCHAR"))
-    rows = f"FROM read_csv({patterns([file])}, {as_texts.settings()}, hive_partitioning=false)"
     years = [quoted(name) for name, cell in zip(named.columns, line, strict=True) if _YEAR.fullmatch(cell)]
     others = " OR ".join(f"NOT regexp_full_match(trim({year}), {literal(_YEAR.pattern)})" for year in years)
-    wheres = (others, f"coalesce({', '.join(years)}) IS NOT NULL")
-    other, held = (connection.execute(f"SELECT 1 {rows} WHERE {where} LIMIT 1").fetchone() for where in wheres)
-    return not other and bool(held)
+
+    def has(where: str) -> bool:
+        with readable(file, end) as path:
+            rows = f"SELECT 1 FROM {_reader(path, as_texts)} WHERE {where} LIMIT 1"
+            return connection.execute(rows).fetchone() is not None
+
+    return not has(others) and has(f"coalesce({', '.join(years)}) IS NOT NULL")
 
 
 def _title(file: Path, written: Written) -> int | None:
