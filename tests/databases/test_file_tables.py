@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from contextlib import closing
 from pathlib import Path
@@ -318,3 +319,49 @@ def test_a_word_for_what_is_missing_is_null_among_numbers(tmp_path: Path, monkey
     (tmp_path / "air.csv").write_text("a\n" + "1\n" * 3_000 + "NA\nlate\n")
     rows, _, _ = read(tmp_path, 2**20, monkeypatch)
     assert rows["air"][1][-2:] == [("NA",), ("late",)]
+
+
+NUMBERS = {
+    "comma": (["1.234,50", "12,5", "0", "-7"], [1234.5, 12.5, 0, -7]),
+    "comma and gaps": (["1.234.567,5", "..", "12", "3", ""], [1234567.5, None, 12, 3, None]),
+    "small": (["0,125", "1,250", "2,375"], [0.125, 1.25, 2.375]),
+    "dots": (["1.234.567", "12.000", "900"], [1234567, 12000, 900]),
+    "swiss": (["1'234.50", "99", "1'000"], [1234.5, 99, 1000]),
+    "thousands": (["1,234,567", "1,000", "12"], [1234567, 1000, 12]),
+    "both": (["1,234.5", "999", "20.25"], [1234.5, 999, 20.25]),
+}
+TEXTS = {
+    "either": ["1,234", "2,000", "35"],
+    "several": ["1,2", "1,2,3", "5"],
+    "codes": ["012,5", "3,5", "4,5"],
+    "mixed": ["1.234,50", "1,234.50", "7"],
+    "few": ["1,5", "2,5", "", ""],
+    "words": ["1,5", "2,5", "3,5", "none of these"],
+    "papers": ["12.345.678-9", "7.654.321-0", "1.111.111-1"],
+    "phones": ["555 123 456", "555 123 457", "555 123 458"],
+}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_as_other_countries_write_them_are_numbers(name: str, delimiter: str, tmp_path: Path) -> None:
+    texts, numbers = NUMBERS[name]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows([("id", "a"), *enumerate(texts)])
+    with closing(duckdb.connect()) as connection:
+        remarks = create_tables(connection, tmp_path).remarks
+        held = [value for _, value in connection.execute("FROM t ORDER BY id").fetchall()]
+    if name == "small" and delimiter == ",":
+        assert held == texts  # two values in one cell look the same
+    else:
+        assert held == numbers
+        assert any("are read as the numbers that they are: 'a'" in said for said in remarks)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_may_be_no_number_or_another_stays_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id;a\n" + "".join(f'{n};"{text}"\n' for n, text in enumerate(TEXTS[name])))
+    with closing(duckdb.connect()) as connection:
+        create_tables(connection, tmp_path)
+        held = connection.execute("SELECT coalesce(a, '') FROM t ORDER BY id").fetchall()
+    assert [value for (value,) in held] == TEXTS[name]

@@ -1,8 +1,7 @@
 """How a CSV is written: found once, at every row, so that no row is lost and no date is guessed without a word.
 
 DuckDB's sniffer skips lines until the rest fits, takes lines that begin with `#` for comments, and reads `01/02/2024`
-by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts. Numbers
-beside a word for what is missing ("NA", as R writes it) are numbers, and the word is NULL.
+by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.files.csv_footnotes import footnotes
+from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
 from agro_data.databases.files.csv_padding import TITLE_LINES, ends_padded, lines_above
-from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
 from agro_data.databases.files.text_files import opened, readable
 from agro_data.databases.quoting import literal, quoted
 
@@ -47,7 +46,6 @@ _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the typ
 _DAY = re.compile(r"%[dmyY]")
 _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
 _LOOKED_THROUGH = 1_000_000  # rows among which one is sought that differs
-_GLANCE = 2_000  # rows that show which columns may be numbers
 
 NOT_WHOLE = "it is no whole gzip file; give a whole copy"
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
@@ -139,10 +137,10 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
     kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
-    numbers = _numbers(connection, query(texts, formats), kept)
-    marked = ", ".join(f"{_as_number(name, kind)} AS {quoted(name)}" for name, kind in numbers.items())
+    numbers = numbers_in(connection, query(texts, formats), kept, written.marks["delim"])
+    marked = ", ".join(f"{one.read} AS {quoted(name)}" for name, one in numbers.items())
     chosen = f"* REPLACE ({marked})" if marked else "*"
-    return query(texts, formats, chosen), [*_remarks_on_dates(texts), *_remarks_on_numbers(numbers)]
+    return query(texts, formats, chosen), [*_remarks_on_dates(texts), *remarks_on(numbers)]
 
 
 def settings_of_parts(
@@ -336,50 +334,6 @@ def _title(file: Path, written: Written) -> int | None:
     if len(titles) > below or any(line.count(written.marks["delim"].encode()) > max(ends, 0) for line in titles):
         return None
     return len(filled)
-
-
-# --- numbers -----------------------------------------------------------------------------------------------------
-
-
-def _numbers(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]) -> dict[str, str]:
-    """The types of those columns of texts whose values are all numbers or a word for what is missing."""
-    seen = _counted(connection, f"SELECT * FROM ({rows}) LIMIT {_GLANCE}", columns)
-    likely = [name for name, (held, numbers, _, missing, _) in seen.items() if held == numbers + missing]
-    return {
-        name: "BIGINT" if numbers == whole else "DOUBLE"
-        for name, (held, numbers, whole, missing, words) in _counted(connection, rows, likely).items()
-        if held == numbers + missing and numbers >= FEWEST_NUMBERS and 0 < words <= MOST_MARKERS
-    }
-
-
-def _counted(
-    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]
-) -> dict[str, tuple[int, int, int, int, int]]:
-    """Of each column its values, those that are numbers, whole ones, words for what is missing, and different words."""
-    if not columns:
-        return {}
-    of = "count(*) FILTER (WHERE "
-    counts = [
-        f"count({name}), {of}regexp_full_match({name}, {literal(NUMBER)}) AND isfinite(TRY_CAST({name} AS DOUBLE))), "
-        f"{of}regexp_full_match({name}, {literal(WHOLE)})), {of}{_is_missing(name)}), "
-        f"count(DISTINCT {name}) FILTER (WHERE {_is_missing(name)})"
-        for name in map(quoted, columns)
-    ]
-    found = connection.execute(f"SELECT {', '.join(counts)} FROM ({rows})").fetchall()[0]
-    return {name: found[place * 5 : place * 5 + 5] for place, name in enumerate(columns)}
-
-
-def _is_missing(column: str) -> str:
-    return f"lower(trim({column})) IN ({', '.join(literal(word) for word in sorted(MISSING))})"
-
-
-def _as_number(name: str, kind: str) -> str:
-    return f"TRY_CAST(CASE WHEN NOT {_is_missing(quoted(name))} THEN {quoted(name)} END AS {kind})"
-
-
-def _remarks_on_numbers(columns: Iterable[str]) -> list[str]:
-    names = ", ".join(map(repr, columns))
-    return [f"a word for what is missing (as NA) is NULL among the numbers of {names}"] if names else []
 
 
 # --- dates -------------------------------------------------------------------------------------------------------
