@@ -178,6 +178,8 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
         ("SELECT SUM(total) / SUM(total) FROM \"order\"", "expression"),
         ("SELECT MAX(total) * MIN(total) FROM \"order\"", "expression"),
         ("SELECT AVG(total) / 60 FROM \"order\"", "expression"),
+        ("SELECT STDDEV(total) / AVG(total) FROM \"order\"", "expression"),
+        ("SELECT (SUM(max_stock) - SUM(min_stock)) / NULLIF(SUM(min_stock), 0) FROM products", "expression"),
         ("SELECT status, COUNT(*) / COUNT_IF(total > 700) FROM \"order\" GROUP BY status", "not_said"),
         ("SELECT COALESCE(SUM(total), 5) FROM \"order\"", "expression"),
         ("SELECT 100.0 * SUM(IF(status = 'open', total, 0)) / COUNT(*) FROM \"order\"", "expression"),

@@ -245,7 +245,9 @@ class ExpressionReader(ABC):
         found = conditional(node)
         if found is not None:
             return self._under_condition(found)
-        function = AGGREGATES[type(node)]
+        function = AGGREGATES.get(type(node))
+        if function is None:
+            raise Beyond("expression", self.said(node))
         inner = node.this
         if node.expressions:
             raise Beyond("expression", "an aggregate of several arguments")
