@@ -94,6 +94,12 @@ def test_other_spans_are_not_read(days: str, opened: tuple[Atlas, Any]) -> None:
     assert isinstance(read_intent(sql, atlas), Unread)
 
 
+def test_a_count_of_spans_is_none_of_rows(opened: tuple[Atlas, Any]) -> None:
+    atlas, _ = opened
+    sql = "SELECT COUNT(DATE_DIFF(delivered_on, booked_on, DAY)) FROM parcel"
+    assert isinstance(read_intent(as_ours(sql, "bigquery", atlas.profile.dialect), atlas), Unread)
+
+
 def test_a_difference_counts_days_where_an_engine_knows_dates(opened: tuple[Atlas, Any]) -> None:
     atlas, _ = opened
     days = isinstance(read_intent("SELECT AVG(delivered_on - booked_on) FROM parcel", atlas), Intent)

@@ -261,7 +261,7 @@ class ExpressionReader(ABC):
         column = self.column(inner.expressions[0] if distinct else inner)
         if column is None:
             value = self.days(inner) or (self._arithmetic(inner) if function in ("sum", "avg") else None)
-            if value is None:
+            if value is None or function == "count":  # which counts the rows that have one
                 raise Beyond("expression", f"a figure of {self.said(inner)}")
             return Aggregate(function, value)
         self.profile_of(column)
