@@ -178,6 +178,7 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
         ("SELECT SUM(total) / SUM(total) FROM \"order\"", "expression"),
         ("SELECT MAX(total) * MIN(total) FROM \"order\"", "expression"),
         ("SELECT AVG(total) / 60 FROM \"order\"", "expression"),
+        ("SELECT CASE WHEN COUNT(*) = 5 THEN 0 ELSE SUM(total) / COUNT(*) END FROM \"order\"", "condition"),
         ("SELECT STDDEV(total) / AVG(total) FROM \"order\"", "expression"),
         ("SELECT (SUM(max_stock) - SUM(min_stock)) / NULLIF(SUM(min_stock), 0) FROM products", "expression"),
         ("SELECT status, COUNT(*) / COUNT_IF(total > 700) FROM \"order\" GROUP BY status", "not_said"),
@@ -216,6 +217,8 @@ def test_what_no_question_says_is_not_read(sql: str, kind: str, atlas: Atlas) ->
          "[Aa]mong .*open.*ratio of .* to the number of \\w+ customers"),
         ("SELECT CASE WHEN SUM(quantity) <> 0 THEN SUM(price) / SUM(quantity) ELSE NULL END FROM order_items",
          "arithmetic", "ratio of the total price of order items to the total quantity of order items"),
+        ("SELECT SUM(IF(total > 100, total, 0)) / COUNT(*) FROM \"order\"", "arithmetic",
+         "atio of .*100.* to"),
         ("SELECT SUM(IF(status = 'open', total, 0)) / SUM(total) FROM \"order\"", "arithmetic",
          "ratio of .*open.* to .* all orders"),
         ("SELECT city, MAX(salary) - MIN(salary) FROM employees WHERE salary > 1600 GROUP BY city", "group",
@@ -441,7 +444,7 @@ def test_a_sum_of_differences_is_asked_where_both_sides_are_known(atlas: Atlas) 
 
 def test_sqlite_divides_whole_numbers() -> None:
     atlas = Atlas(shop.profile())
-    share = "* SUM(CASE WHEN status = 'open' THEN 1 ELSE 0 END) / COUNT(*) FROM \"order\""
+    share = '* SUM(CASE WHEN total > 700.5 THEN 1 ELSE 0 END) / COUNT(*) FROM "order"'
     assert isinstance(read_intent(f"SELECT 100 {share}", atlas), Unread)
     assert isinstance(read_intent(f"SELECT 100.0 {share}", atlas), Intent)
 

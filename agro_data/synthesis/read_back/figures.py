@@ -5,6 +5,7 @@ All look at the text alone: what names mean is for the reader (`synthesis.expres
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -70,11 +71,16 @@ def _where_known(node: exp.Expr) -> exp.Expr | None:
     missing = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null)
     if zero and missing and test.this == otherwise:
         return otherwise
-    tests = {part.this.unnest() for part in parts_of(test) if isinstance(part, exp.EQ | exp.NEQ)}
     quotient = otherwise if zero else value
     divisor = quotient.expression.unnest() if isinstance(quotient, exp.Div) else None
-    divides = isinstance(test, exp.NEQ) and _is_none(otherwise)
-    return quotient if divisor in tests and (zero or divides) else None
+    if zero:
+        nothing = any(isinstance(part, exp.EQ) and _is_zero_test(part, divisor) for part in parts_of(test))
+        return quotient if nothing else None
+    return quotient if isinstance(test, exp.NEQ) and _is_zero_test(test, divisor) and _is_none(otherwise) else None
+
+
+def _is_zero_test(test: exp.Binary, divisor: exp.Expr | None) -> bool:
+    return test.left.unnest() == divisor and isinstance(test.right, exp.Literal) and test.right.name == "0"
 
 
 def _shows_digits(node: exp.Expr) -> bool:
@@ -121,13 +127,25 @@ def quotient(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
 
 def is_hundredfold(node: exp.Expr) -> bool:
     """Whether a quotient is multiplied by 100."""
-    return any(isinstance(one, exp.Literal) and one.name in ("100", "100.0") for one in node.walk())
+    return any(isinstance(one, exp.Literal) and one.name in ("100", "100.0") for one in _outside_conditions(node))
 
 
 def divides(node: exp.Expr, dialect: Dialect) -> bool:
     """Whether a quotient of whole numbers has a fraction, which SQLite gives only of what is written as real."""
-    written = (one for one in node.walk() if isinstance(one, exp.Literal) and not one.is_string and "." in one.name)
-    return dialect != "sqlite" or node.find(exp.Cast) is not None or next(written, None) is not None
+    return dialect != "sqlite" or any(map(_is_real, _outside_conditions(node)))
+
+
+def _outside_conditions(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of a figure but for those of conditions in it."""
+    tests = (exp.Predicate, exp.Connector, exp.Not)
+    return (one for one in node.walk(prune=lambda part: isinstance(part, tests)) if not isinstance(one, tests))
+
+
+def _is_real(node: exp.Expr) -> bool:
+    """Whether a number is written as real: 1.0, CAST(x AS REAL)."""
+    if isinstance(node, exp.Cast):
+        return node.to.is_type(*exp.DataType.REAL_TYPES)
+    return isinstance(node, exp.Literal) and not node.is_string and "." in node.name
 
 
 def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -156,7 +174,7 @@ def _truth(node: exp.Expr) -> exp.Expr | None:
 
 
 def _real(node: exp.Expr) -> exp.Expr:
-    return node.this.unnest() if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES) else node
+    return node.this.unnest() if isinstance(node, exp.Cast) and _is_real(node) else node
 
 
 def _over_branch(function: AggregateFunction, inner: exp.Expr) -> Conditional | None:
