@@ -92,6 +92,7 @@ def test_duckdb_is_read_as_well() -> None:
         ('SELECT name FROM customers c WHERE NOT EXISTS'
          ' (SELECT o.* FROM "order" o WHERE o.customer_id = c.customer_id)', "related_none"),
         ("SELECT name, status FROM \"order\" JOIN customers USING (customer_id) WHERE city = 'Oslo'", "list"),
+        ('SELECT name, status FROM "order" NATURAL JOIN customers WHERE total > 800', "list"),
         ('SELECT Customer_ID, COUNT(*) FROM customers JOIN "order" USING (Customer_ID) GROUP BY 1', "group"),
         ('SELECT p.title, i.quantity FROM "order" JOIN order_items i USING (order_id)'
          " JOIN products p USING (product_id) WHERE status = 'open'", "list"),
@@ -141,7 +142,7 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ("SELECT * FROM customers", "expression"),
         ("SELECT a.name FROM customers a JOIN employees b USING (city)", "not_a_key"),
         ('SELECT name FROM customers LEFT JOIN "order" USING (customer_id)', "outer_join"),
-        ('SELECT name FROM customers NATURAL JOIN "order"', "outer_join"),
+        ('SELECT name FROM customers NATURAL LEFT JOIN "order"', "outer_join"),
         ('SELECT o.total FROM customers c JOIN employees e ON c.city = e.city'
          ' JOIN customers d USING (city) JOIN "order" o ON o.customer_id = d.customer_id', "using"),
         ("SELECT COUNT(*) FROM \"order\" WHERE ordered > CAST('2020-01-01' AS DATE)", "condition"),

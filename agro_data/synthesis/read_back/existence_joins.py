@@ -20,7 +20,7 @@ def with_existence(found: Resolution, atlas: Atlas) -> bool:
             select = join.parent if isinstance(join, exp.Join) else None
             if not isinstance(join, exp.Join) or not isinstance(select, exp.Select) or not source.table:
                 continue
-            condition, kind = _condition(join, select), (join.kind or "").upper()
+            condition, kind = join.args.get("on"), (join.kind or "").upper()
             if condition is None:
                 continue
             if kind in ("SEMI", "ANTI"):
@@ -32,22 +32,6 @@ def with_existence(found: Resolution, atlas: Atlas) -> bool:
                     _replace(join, condition, select, lacking, negated=True)
                     changed = True
     return changed
-
-
-def _condition(join: exp.Join, select: exp.Select) -> exp.Expr | None:
-    """What ties a row of the joined table to the one before; None where it is not said, or by USING after several."""
-    used = join.args.get("using")
-    if not used:
-        return join.args.get("on")
-    first = select.args["from_"].this
-    if join is not select.args["joins"][0] or not isinstance(first, exp.Table):
-        return None
-    sides = (first.alias_or_name, join.this.alias_or_name)
-    return joined([exp.EQ(**dict(zip(("this", "expression"), _both(name, sides), strict=True))) for name in used])
-
-
-def _both(name: exp.Expr, tables: tuple[str, str]) -> Iterator[exp.Column]:
-    return (exp.column(name.copy(), table) for table in tables)
 
 
 def _replace(join: exp.Join, condition: exp.Expr, select: exp.Select, lacking: exp.Expr | None, negated: bool) -> None:

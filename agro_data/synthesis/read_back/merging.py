@@ -15,6 +15,7 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.conditions import joined, parts_of
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.identifiers import identifier
+from agro_data.sql.joined_on import joined_on
 from agro_data.sql.scope import Schema, resolve
 from agro_data.synthesis.read_back.spelled_out import in_their_places, spell_out
 
@@ -33,7 +34,7 @@ def merged(tree: exp.Query, dialect: Dialect, schema: Schema, *, ranks: bool = F
         return tree
     own = in_their_places(tree.copy()) if tree.args.get("with_") is not None else tree.copy()
     found = resolve(own, dialect, schema) if own is not None else None
-    if found is None or found.problems or not spell_out(found):
+    if found is None or found.problems or not spell_out(found := joined_on(found, dialect, schema)):
         return tree
     made, changed = found.tree, False
     while (following := _one_less(made, ranks)) is not None:

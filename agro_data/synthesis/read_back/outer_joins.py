@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.quoting import folded
 from agro_data.intent.sampling.atlas import Atlas, Edge
 from agro_data.sql.comparisons import SIGNS, TESTS, TURNED
 from agro_data.sql.conditions import parts_of, parts_of_where
@@ -48,12 +47,6 @@ def edge_of(join: exp.Join, source: Source, scope: Scope, found: Resolution, atl
 
 def _equalities(join: exp.Join, source: Source, scope: Scope, found: Resolution) -> Iterator[tuple[str, str, str]]:
     """(own column, other column, its table) of each condition of a join; ("", "", "") for one of another kind."""
-    for name in join.args.get("using") or ():
-        owners = [one for one in scope.sources[: scope.sources.index(source)] if folded(name.name) in one.columns]
-        if len(owners) == 1 and folded(name.name) in source.columns:
-            yield source.columns[folded(name.name)], owners[0].columns[folded(name.name)], owners[0].table
-        else:
-            yield "", "", ""
     for part in parts_of(join.args["on"]) if join.args.get("on") is not None else ():
         test = part.unnest()
         sides = [found.binding(side.unnest()) for side in (test.left, test.right)] if isinstance(test, exp.EQ) else []

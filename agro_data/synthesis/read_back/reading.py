@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from agro_data.databases.quoting import folded
 from agro_data.hashing import seed_of
 from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas, Edge
@@ -41,9 +40,9 @@ from agro_data.intent.tree import (
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
+from agro_data.sql.joined_on import joined_on
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.resolution import Scope
-from agro_data.sql.resolution import Source as Scoped
 from agro_data.sql.scope import resolve
 from agro_data.synthesis.read_back.condition_reading import ConditionReader
 from agro_data.synthesis.read_back.existence_joins import with_existence
@@ -94,11 +93,12 @@ def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
         found = resolve(tree, profile.dialect, profile.schema)
         if found.problems:
             return Unread(*found.problems[0])
+        found = joined_on(found, profile.dialect, profile.schema)
         if with_existence(found, atlas):
-            found = resolve(tree, profile.dialect, profile.schema)
+            found = resolve(found.tree, profile.dialect, profile.schema)
         without_needless_sides(found, atlas)
         reader = _Reader(found, atlas)
-        query = canonical(reader.statement(tree))
+        query = canonical(reader.statement(found.tree))
         frame = frame_of(query, atlas)
         if isinstance(frame, str):
             return Unread("not_said", frame)
@@ -242,6 +242,8 @@ class _Reader(ConditionReader):
             if (join.side and not kept) or join.method or (join.kind or "").upper() not in ("", "INNER", "CROSS"):
                 side = " ".join(filter(None, (join.method, join.side, join.kind))).upper()
                 raise Beyond("outer_join", f"rows without one of {join.this.alias_or_name} are kept ({side} JOIN)")
+            if join.args.get("using"):
+                raise Beyond("using", "USING a column after several tables that have it, or none")
             if join.args.get("on") is not None:
                 yield from parts_of(join.args["on"])
         if node.args.get("where") is not None:
@@ -249,7 +251,7 @@ class _Reader(ConditionReader):
 
     def _conditions(self, node: exp.Select, scope: Scope) -> tuple[list[tuple[Column, Column]], list[exp.Expr]]:
         """The columns of two tables that are to be equal, and the conditions that are left."""
-        equal = list(self._used(node, scope))
+        equal: list[tuple[Column, Column]] = []
         rest: list[exp.Expr] = []
         for part in self._conjuncts(node):
             sides = [self.column(side, scope) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
@@ -258,21 +260,6 @@ class _Reader(ConditionReader):
             else:
                 rest.append(part)
         return equal, rest
-
-    def _used(self, node: exp.Select, scope: Scope) -> Iterator[tuple[Column, Column]]:
-        """Pairs of columns that USING makes equal: a column of the joined table, and the same column of the only
-        earlier table that has it.
-        """
-        owners: dict[str, list[Scoped]] = {}
-        for source, join in zip(scope.sources, (None, *(node.args.get("joins") or ())), strict=True):
-            used = {folded(column.name) for column in join.args.get("using") or ()} if join is not None else set()
-            for name in sorted(used):
-                if len(owners.get(name, ())) != 1:
-                    raise Beyond("using", f"USING ({name}) after several tables that have it, or none")
-                left, right = (Column(self.known[id(s)].alias, s.columns[name]) for s in (owners[name][0], source))
-                yield left, right
-            for name in source.columns.keys() - used:
-                owners.setdefault(name, []).append(source)
 
     def _joined(
         self, own: dict[int, Source], equal: Sequence[tuple[Column, Column]], rest: list[exp.Expr]

@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.sql.called_columns import is_star
-from agro_data.sql.conditions import joined
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.resolution import Resolution, Scope, Source
 
@@ -55,7 +54,7 @@ def spell_out(found: Resolution) -> bool:
     """
     aliases = _new_aliases(found)
     for scope in found.scopes:
-        if not (_in_one_row(scope) and _without_using(scope, aliases) and _shown(scope, aliases)):
+        if not (_in_one_row(scope) and _shown(scope, aliases)):
             return False
     for column in list(found.tree.find_all(exp.Column)):
         binding = found.binding(column)
@@ -75,29 +74,12 @@ def spell_out(found: Resolution) -> bool:
 
 
 def _in_one_row(scope: Scope) -> bool:
-    """Whether all that is read stands side by side, without brackets, and is a table or a query."""
+    """Whether all that is read stands side by side, without brackets, USING or NATURAL, and is a table or a query."""
     plain = all(isinstance(source.node, exp.Table | exp.Subquery) for source in scope.sources)
-    places = [scope.select.args.get("from_"), *(scope.select.args.get("joins") or ())]
-    return plain and len(scope.sources) == len(list(filter(None, places)))
-
-
-def _without_using(scope: Scope, aliases: dict[int, str]) -> bool:
-    """Write USING (a) as the equality of the column of the joined source with that of the one source before it."""
-    for place, join in enumerate(scope.select.args.get("joins") or (), 1):
-        used = [folded(name.name) for name in join.args.get("using") or ()]
-        if join.args.get("method") or (used and (join.side or "").upper() in ("RIGHT", "FULL")):
-            return False
-        tests = []
-        for name in used:
-            owners = [source for source in scope.sources[:place] if name in source.columns]
-            if len(owners) != 1:
-                return False
-            both = (_column((source, name), aliases) for source in (owners[0], scope.sources[place]))
-            tests.append(exp.EQ(**dict(zip(("this", "expression"), both, strict=True))))
-        if tests:
-            join.set("using", None)
-            join.set("on", joined(tests))
-    return True
+    joins = scope.select.args.get("joins") or []
+    merging = any(join.args.get("using") or join.args.get("method") for join in joins)
+    places = [scope.select.args.get("from_"), *joins]
+    return plain and not merging and len(scope.sources) == len(list(filter(None, places)))
 
 
 def _new_aliases(found: Resolution) -> dict[int, str]:
