@@ -295,6 +295,10 @@ def test_other_outer_joins_are_not_conditions(asked: str, atlas: Atlas) -> None:
     [
         ('o.order_id, c.name FROM "order" o LEFT JOIN customers c USING (customer_id) WHERE total > 800', "800"),
         ('name FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id WHERE o.total > 880', "880"),
+        ('name, quantity FROM customers c LEFT JOIN "order" o USING (customer_id) LEFT JOIN order_items i'
+         " ON o.order_id = i.order_id WHERE quantity > 3", "3"),
+        ('COUNT(*) FROM customers c LEFT JOIN "order" o ON o.customer_id = c.customer_id JOIN order_items i'
+         " USING (order_id) WHERE c.city = 'Oslo'", "Oslo"),
         ('c.city, AVG(total) FROM "order" o LEFT JOIN customers c USING (customer_id) GROUP BY c.city', "at least one"),
         ('name, SUM(total) AS t FROM customers c LEFT JOIN "order" o USING (customer_id) GROUP BY c.customer_id, name'
          " ORDER BY t DESC LIMIT 3", "3 customers"),

@@ -77,14 +77,23 @@ def _is_of(node: exp.Expr, source: Source, found: Resolution) -> bool:
 
 
 def _is_asked(source: Source, scope: Scope, found: Resolution) -> bool:
-    """Whether a condition of WHERE leaves no row without one of `source`: a comparison with NULL holds nowhere."""
-    for part in parts_of_where(scope.select):
-        known = isinstance(part, exp.Not) and isinstance(part.this.unnest(), exp.Is)
+    """Whether a condition leaves no row without one of `source`: a comparison with NULL holds nowhere."""
+    for part in (*parts_of_where(scope.select), *_parts_of_plain_joins(scope.select)):
+        test = part.this.unnest() if isinstance(part, exp.Not) else part
+        known = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null) and test is not part
         if known or (isinstance(part, TESTS) and not isinstance(part, exp.Is)):
-            tested = (part.this.unnest() if known else part).this.unnest()
-            if isinstance(tested, exp.Column) and _is_of(tested, source, found):
+            tested = [test.this, test.expression] if type(test) in SIGNS else [test.this]
+            if any(isinstance(side.unnest(), exp.Column) and _is_of(side, source, found) for side in tested):
                 return True
     return False
+
+
+def _parts_of_plain_joins(select: exp.Select) -> Iterator[exp.Expr]:
+    """The conditions of joins that leave out what has no joined row."""
+    for join in select.args.get("joins") or ():
+        plain = not join.side and (join.kind or "").upper() in ("", "INNER")
+        if plain and join.args.get("on") is not None:
+            yield from (part.unnest() for part in parts_of(join.args["on"]))
 
 
 def _ranks_or_bounds(source: Source, scope: Scope, found: Resolution) -> bool:
