@@ -48,6 +48,10 @@ AS_WRITTEN = [
     'SELECT n FROM (SELECT COUNT(*) AS n FROM "order") AS q WHERE n > 1000',
     "WITH RECURSIVE u (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM u WHERE n < 3) SELECT n FROM u",
     'SELECT k, COUNT(*) FROM (SELECT 1 AS k FROM "order") AS q GROUP BY k',
+    'SELECT c.name, q.last_name FROM customers c JOIN (SELECT e.employee_id AS k, e.last_name FROM "order" o RIGHT JOIN'
+    " employees e ON e.employee_id = o.employee_id AND o.total > 850) q ON q.k = c.customer_id",
+    "SELECT quantity, (SELECT name FROM customers WHERE customer_id = q.n) FROM (SELECT quantity, COUNT(*) AS n"
+    " FROM order_items GROUP BY quantity) AS q",
 ]
 
 

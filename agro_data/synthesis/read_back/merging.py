@@ -97,10 +97,10 @@ def _shown(select: exp.Select) -> Iterator[exp.Expr]:
 
 def _rows_into(outer: exp.Select, held: exp.Subquery, inner: exp.Select, used: Items) -> bool:
     """Put what a query of rows reads in its place, in the tree itself. Whether that gives the same."""
-    joins = outer.args.get("joins") or []
-    if any((join.side or "").upper() in ("RIGHT", "FULL") for join in joins):
+    joins, own = outer.args.get("joins") or [], inner.args.get("joins") or []
+    if any((join.side or "").upper() in ("RIGHT", "FULL") for join in (*joins, *own)):
         return False
-    place, own, condition = held.parent, inner.args.get("joins") or [], inner.args.get("where")
+    place, condition = held.parent, inner.args.get("where")
     conditions = list(parts_of(condition.this)) if condition is not None else []
     at = 0
     if isinstance(place, exp.Join):
@@ -146,7 +146,8 @@ def _around(outer: exp.Select, held: exp.Subquery, inner: exp.Select, used: Item
     """One SELECT for a query that only passes on what the query in its FROM gives: bounded, sorted, the first of it."""
     if set(_set(outer)) - _PASSES or set(_set(inner)) - _WHOLE or not isinstance(held.parent, exp.From):
         return None
-    if any(is_aggregate(node) for node in _shown(outer)):
+    nested = any(column.parent_select is not outer for column in _uses(held, outer))
+    if nested or any(is_aggregate(node) for node in _shown(outer)):
         return None
     where, later = outer.args.get("where"), [name for name in ("where", "order", "limit") if outer.args.get(name)]
     placed = any(isinstance(value, exp.Window) for value in used.values()) or inner.args.get("qualify") is not None
