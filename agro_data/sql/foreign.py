@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.bare_dates import bare_date
 from agro_data.sql.comparisons import TESTS
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
 from agro_data.sql.today import by_columns, is_now, moments, sides
@@ -33,8 +34,6 @@ _UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}  # of Spa
 _BEGINNINGS = {"MONTH": "%Y-%m", "YEAR": "%Y"}
 _PARTS = {"YEAR": "%Y", "MONTH": "%m"}  # of a date, in SQLite
 _PARTS |= dict.fromkeys(("DOW", "DAYOFWEEK", "ISODOW", "WEEKDAY", "DAYOFWEEKISO"), "%w")
-_ROUND_DATES = (exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)
-_TEMPORAL = exp.DataType.TEMPORAL_TYPES
 _LETTERS = sqlglot.Dialect.get_or_raise("postgres")  # YYYY, MM, DD, which engines with TO_CHAR have in common
 _OF_COLUMNS = (exp.Column, exp.Upper, exp.Lower, exp.TimeToStr, exp.Date, exp.TsOrDsToDate)
 
@@ -127,14 +126,12 @@ def _in_sqlite(tree: exp.Query) -> bool:
         part = _PARTS.get(node.name.upper() if isinstance(node, exp.Extract) else type(node).__name__.upper())
         if part is None:
             continue
-        date = (node.expression if isinstance(node, exp.Extract) else node.this).unnest()
-        while isinstance(date, _ROUND_DATES) or (isinstance(date, exp.Cast) and date.is_type(*_TEMPORAL)):
-            date = date.this.unnest()
+        date, _ = bare_date(node.expression if isinstance(node, exp.Extract) else node.this)
         made = exp.TimeToStr(this=date, format=exp.Literal.string(part))
         node.replace(exp.Cast(this=made, to=exp.DataType.build("INT")))
         changed = True
     for node in list(tree.find_all(exp.Cast, exp.Date)):
-        text = node.this if isinstance(node, exp.Date) or node.is_type(*_TEMPORAL) else None
+        text = node.this if isinstance(node, exp.Date) or node.is_type(*exp.DataType.TEMPORAL_TYPES) else None
         if isinstance(text, exp.Literal) and text.is_string and text.name != _MARK and not is_now(text):
             node.replace(text)
             changed = True

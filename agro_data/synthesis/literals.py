@@ -21,6 +21,7 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell, Dialect
 from agro_data.intent.sampling.atlas import Atlas, Row, sayable
+from agro_data.sql.bare_dates import bare_date
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.resolution import Resolution, Source
@@ -163,13 +164,11 @@ def _part(node: exp.Expr) -> tuple[exp.Expr, str]:
 def date_part(node: exp.Expr) -> tuple[exp.Expr, str] | None:
     """The date from which `node` takes a part, as SQLite and DuckDB write it, and the part's format: "%Y", "%m"."""
     if isinstance(node, exp.TimeToStr):
-        inner = node.this.this if isinstance(node.this, exp.TsOrDsToTimestamp) else node.this
-        return inner, node.args["format"].name
+        return bare_date(node.this)[0], node.args["format"].name
     if isinstance(node, (exp.Year, exp.Month)):
-        inner = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
-        return inner, "%Y" if isinstance(node, exp.Year) else "%m"
+        return bare_date(node.this)[0], "%Y" if isinstance(node, exp.Year) else "%m"
     if isinstance(node, exp.Extract) and node.name.upper() in ("YEAR", "MONTH"):
-        return node.expression, "%Y" if node.name.upper() == "YEAR" else "%m"
+        return bare_date(node.expression)[0], "%Y" if node.name.upper() == "YEAR" else "%m"
     return None
 
 

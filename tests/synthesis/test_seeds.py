@@ -32,6 +32,7 @@ SCHOOL = {
 ASKED = (
     "SELECT name FROM customers WHERE city = 'Lyon' AND birth_year > 1980",
     "SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', ordered) = '2020' AND status IN ('paid', 'open')",
+    "SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', DATE(ordered)) > '2019' AND total > 40",
     "SELECT title FROM products WHERE title LIKE 'Red%' AND \"unit price\" BETWEEN 10 AND 50.5",
     "SELECT c.name, o.total FROM customers c JOIN \"order\" o ON o.customer_id = c.customer_id WHERE c.city = 'Oslo'",
     "SELECT UPPER(last_name) FROM employees WHERE LOWER(city) = 'oslo' AND salary > -5",

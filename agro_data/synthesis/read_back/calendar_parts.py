@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.intent.tree import DateField
+from agro_data.sql.bare_dates import bare_date
 from agro_data.synthesis.literals import date_part
 
 _FORMATS: dict[str, DateField] = {
@@ -13,7 +14,6 @@ _FORMATS: dict[str, DateField] = {
 }  # fmt: skip
 _TRUNCATED: dict[str, DateField] = {"YEAR": "year", "MONTH": "year_month"}
 _WEEKDAYS = ("DOW", "DAYOFWEEK", "ISODOW", "WEEKDAY")
-_ROUND_DATES = (exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)
 
 
 def calendar_part(node: exp.Expr) -> tuple[exp.Expr, DateField] | None:
@@ -26,7 +26,7 @@ def calendar_part(node: exp.Expr) -> tuple[exp.Expr, DateField] | None:
     if isinstance(body, exp.Cast) and (inner := calendar_part(body.this)) is not None:
         return inner  # DATE_TRUNC('month', d)::date, CAST(strftime('%Y', d) AS INTEGER)
     found = _part(body)
-    return (_date(found[0]), found[1]) if found is not None else None
+    return (bare_date(found[0])[0], found[1]) if found is not None else None
 
 
 def _part(node: exp.Expr) -> tuple[exp.Expr, DateField] | None:
@@ -43,11 +43,3 @@ def _part(node: exp.Expr) -> tuple[exp.Expr, DateField] | None:
     if isinstance(node, exp.Extract) and node.name.upper() in _WEEKDAYS:
         return node.expression, "weekday"
     return None
-
-
-def _date(node: exp.Expr) -> exp.Expr:
-    """The column in DATE(column), where a translation puts that around a date."""
-    body = node.unnest()
-    cast = isinstance(body, exp.Cast) and body.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-    alone = isinstance(body, _ROUND_DATES) and not [v for k, v in body.args.items() if v and k != "this"]
-    return _date(body.this) if cast or alone else body

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-_ROUND_DATES = (exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp)
-_TEMPORAL = exp.DataType.TEMPORAL_TYPES
+from agro_data.sql.bare_dates import bare_date
 
 
 @dataclass(frozen=True)
@@ -30,13 +29,13 @@ def span_of(node: exp.Expr) -> Span | None:
     if isinstance(body, exp.DateDiff):
         unit = body.args.get("unit")
         days = unit is None or unit.name.upper() == "DAY"
-        return Span(_date(body.expression)[0], _date(body.this)[0], True) if days else None
+        return Span(bare_date(body.expression)[0], bare_date(body.this)[0], True) if days else None
     if not isinstance(body, exp.Sub):
         return None
     sides = [_number(side.unnest()) for side in (body.right, body.left)]
     if not all(julian for _, julian in sides) and any(julian for _, julian in sides):
         return None
-    (start, start_whole), (end, end_whole) = (_date(side) for side, _ in sides)
+    (start, start_whole), (end, end_whole) = (bare_date(side) for side, _ in sides)
     return Span(start, end, start_whole and end_whole, not any(julian for _, julian in sides))
 
 
@@ -44,12 +43,3 @@ def _number(node: exp.Expr) -> tuple[exp.Expr, bool]:
     """The date of which SQLite gives the number of its day, and whether it does."""
     julian = isinstance(node, exp.Anonymous) and node.name.upper() in ("JULIANDAY", "JULIAN")
     return (node.expressions[0], True) if julian and len(node.expressions) == 1 else (node, False)
-
-
-def _date(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """The column in DATE(column), and whether it is cut to its day."""
-    body, whole = node.unnest(), False
-    while isinstance(body, _ROUND_DATES) or (isinstance(body, exp.Cast) and body.is_type(*_TEMPORAL)):
-        whole = whole or isinstance(body, exp.Date | exp.TsOrDsToDate) or body.is_type(exp.DataType.Type.DATE)
-        body = body.this.unnest()
-    return body, whole
