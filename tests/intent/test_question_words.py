@@ -35,6 +35,8 @@ PLURALS = {
     "years as tallest": "years as tallest",
     "dates active": "dates active",
     "state or province": "states or provinces",
+    "city or county name": "city or county names",
+    "name of city or town": "names of city or town",
     "GDP": "GDPs",
     "date moved in": "dates moved in",
     "amount claimed": "amounts claimed",
@@ -168,6 +170,7 @@ def test_a_sign_in_is_one_noun() -> None:
     assert verb_for("the sign in count in the table") == "is"
     assert verb_for("the singers in the band") == "are"
     assert verb_for("the 3 headquarters with the most firms") == "are"
+    assert verb_for("the 7 day average of the stocks") == "is"
 
 
 def test_persons_are_in_what_their_deeds_are_not() -> None:

@@ -28,6 +28,7 @@ _REST = re.compile(
 )
 # After these an order would attach to the group: "for each carrier sorted by ...".
 _GROUPED = re.compile(r" (?:each|every)(?: \S+){0,2}$| are there$")
+_NUMBERED = re.compile(r"(?!1 )\d+ ")
 _NUMBERS = ("the number of ", "the total number of ")
 # Not "the number of cities and country of markets", which are columns.
 _COUNT = re.compile(r"the number of (?!(?:(?! (?:of|for|in|that|who|with|whose|from)\b).)* and )")
@@ -48,7 +49,8 @@ def ask(content: Content, style: str, voice: Voice) -> str:
 def verb_for(np: str) -> str:
     """ "is" or "are", by the noun or nouns that the phrase is about."""
     subject = _REST.split(np.removeprefix("the "), maxsplit=1)[0]
-    several = subject.startswith(("different ", "distinct ")) or subject[:1].isdigit()  # "the 3 headquarters"
+    counted = _NUMBERED.match(subject) is not None and words.plural(subject) == subject  # "the 3 headquarters"
+    several = counted or subject.startswith(("different ", "distinct "))
     return "are" if several or " and " in subject or "," in subject or words.is_plural(subject) else "is"
 
 

@@ -74,7 +74,7 @@ def is_plural(phrase: str) -> bool:
 def plural(phrase: str) -> str:
     """Plural of a singular noun phrase; a plural stays as it is."""
     one, either, other = phrase.partition(" or ")
-    if either:
+    if either and " " not in other and not head(one)[1]:  # not "city or county name", "name of city or town"
         return f"{plural(one)} or {plural(other)}"
     start, rest = head(phrase)
     if is_plural(phrase) or start.lower() in ("how", "why", "when", "where", "who"):
