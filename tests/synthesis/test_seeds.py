@@ -161,6 +161,8 @@ def test_bands_of_a_log_keep_neither_their_names_nor_their_bounds() -> None:
     sql = "SELECT CASE WHEN salary < 1234 THEN 'Zq low' WHEN salary < 5678 THEN 'mid' ELSE 'Zq' END AS b, COUNT(*)"
     [seed] = seeds_of([Logged(f"{sql} FROM teacher GROUP BY b", "buckets")], "sqlite", SCHOOL).seeds
     assert not [said for said in ("Zq", "mid", "1234", "5678") if said in seed.sql]
+    odd = "SELECT CASE WHEN salary < 9 THEN 'odd' WHEN salary < 99 THEN 'usual' ELSE 'odd' END AS b FROM teacher"
+    assert re.findall("'(.)'", anonymised(odd, "sqlite", SCHOOL)) == ["A", "B", "A"]
 
 
 def test_drawn_bounds_of_bands_rise() -> None:

@@ -13,15 +13,17 @@ LABELS = "ABCDEFGHIJ"  # of the bands of a log, whose own may be any text
 
 
 def labels_of(tree: exp.Expr) -> Iterator[tuple[exp.Literal, str]]:
-    """The texts that the CASEs and IFs of a query give, each with a letter for it in its own."""
+    """The texts that the CASEs and IFs of a query give, each with a letter for it in its own: one for equal texts."""
     for case in tree.find_all(exp.Case, exp.If):
         if isinstance(case.parent, exp.Case):
             continue  # a branch of it
         branches = case.args["ifs"] if isinstance(case, exp.Case) else [case]
         results = [branch.args["true"] for branch in branches] + [case.args.get("default"), case.args.get("false")]
         texts = [one for one in results if isinstance(one, exp.Literal) and one.is_string]
-        if len(texts) <= len(LABELS):
-            yield from zip(texts, LABELS, strict=False)
+        different = dict.fromkeys(text.name for text in texts)
+        if len(different) <= len(LABELS):
+            letters = dict(zip(different, LABELS, strict=False))
+            yield from ((text, letters[text.name]) for text in texts)
 
 
 def rising(tests: Sequence[tuple[Predicate, Value]], otherwise: Value) -> Case | None:
