@@ -407,6 +407,7 @@ def test_places_of_rows_and_periods_are_asked(
     "asked",
     [
         "last_name FROM employees QUALIFY RANK() OVER (PARTITION BY city ORDER BY salary) = 2",
+        "last_name FROM employees QUALIFY ROW_NUMBER() OVER (ORDER BY salary DESC) <= 3 ORDER BY hired LIMIT 9",
         "last_name FROM employees QUALIFY RANK() OVER (PARTITION BY city ORDER BY salary) = 1",
         "manager_id, last_name FROM employees QUALIFY RANK() OVER (PARTITION BY manager_id ORDER BY salary) = 1",
         "last_name, ROW_NUMBER() OVER (ORDER BY salary) FROM employees",

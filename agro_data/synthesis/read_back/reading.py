@@ -178,7 +178,8 @@ class _Reader(ConditionReader):
             if group is None:
                 raise Beyond("having", "a HAVING without groups")
             query = replace(query, having=self._having(having.this))
-        if (first := self._first(node)) is not None:
+        first = self._first(node)
+        if first is not None:
             query = self._first_of_each(*first, node, query)
         elif order is not None:
             sorted_by = tuple(self._order_key(key, node, query) for key in order.expressions)
@@ -189,6 +190,8 @@ class _Reader(ConditionReader):
             if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
                 raise Beyond("clause", "a limit is a whole number above 0")
             if int(most.this) < CAP:
+                if first is not None:
+                    raise Beyond("window", "a limit on the first places of rows")
                 query = replace(query, limit=int(most.this))
         return by_month(of_one_condition(counted(query, self.atlas)))
 
@@ -354,7 +357,7 @@ class _Reader(ConditionReader):
             return None
         found = first_places(qualify.this) if qualify is not None and on is None else None
         order = select.args.get("order") if on is not None else found[0].args.get("order") if found else None
-        if order is None or (on is not None and (qualify is not None or select.args.get("limit") is not None)):
+        if order is None or (on is not None and qualify is not None):
             raise Beyond("window", "a condition on a window function other than the first places of rows")
         return (on or (), order, 1) if found is None else (found[0].args.get("partition_by") or (), order, found[1])
 
