@@ -342,6 +342,10 @@ class Query:
     def subject(self) -> Source:
         return self.sources[0]
 
+    def table_of(self, alias: str) -> str:
+        """The table or CTE that a source reads."""
+        return next(source.table for source in self.sources if source.alias == alias)
+
 
 @dataclass(frozen=True)
 class SetOperation:

@@ -365,7 +365,7 @@ class ExpressionWriter(ABC):
         output = query.select[0].expression
         if not isinstance(output, Column):
             return query
-        table = next(s.table for s in query.sources if s.alias == output.source)
+        table = query.table_of(output.source)
         if table not in self.profile.by_name:
             return query
         if self.profile.table(table).never_null(output.name):

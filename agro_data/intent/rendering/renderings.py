@@ -162,7 +162,7 @@ def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
     }
     known = {c.name for c in fixed if c.source == own}
     for join in link.query.joins:
-        parent = profile.by_name.get(next(s.table for s in link.query.sources if s.alias == join.right))
+        parent = profile.by_name.get(link.query.table_of(join.right))
         if join.left == own and parent is not None and not parent.sampled:
             given = {c.name for c in fixed if c.source == join.right}
             if any(given.issuperset(key) for key in profile.keys(parent.name)):

@@ -93,7 +93,7 @@ def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
     """A condition that rows have one unit, which some sample row has that meets the other conditions of its table; None
     where there is none.
     """
-    table = next(s.table for s in query.sources if s.alias == unit.source)
+    table = query.table_of(unit.source)
     if unit.name not in scene.atlas.by_name[table].by_name:
         return None
     tests = [

@@ -140,7 +140,7 @@ class ConditionReader(ExpressionReader):
         plain = not (inner.group_by or inner.limit or inner.order_by or inner.having) and len(inner.select) == 1
         if not plain or not isinstance(shown, Column) or shown.source != inner.subject.alias:
             raise Beyond("membership", "IN over other than a column of plain rows")
-        table = next(source.table for source in self.known.values() if source.alias == column.source)
+        table = self._table_of(column).name
         for edge in self.atlas.edges:
             if (edge.parent, edge.parent_columns) == (table, (column.name,)) and (edge.child, edge.child_columns) == (
                 inner.subject.table,
@@ -168,7 +168,7 @@ class ConditionReader(ExpressionReader):
         )
         if not link or not plain or any(mine.source != inner.subject.alias for _, mine in link):
             raise Beyond("existence", "EXISTS over rows that are not tied to the row outside")
-        table = next(source.table for source in self.known.values() if source.alias == link[0][0].source)
+        table = self._table_of(link[0][0]).name
         for edge in self.atlas.edges:
             if (edge.parent, edge.child) == (table, inner.subject.table) and set(edge.pairs_up) == pairs:
                 self.rendering = "exists"

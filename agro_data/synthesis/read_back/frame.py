@@ -44,12 +44,12 @@ def profile_of(column: Column, query: Query, profile: DatabaseProfile) -> Column
 
 def table_of(column: Column, query: Query, profile: DatabaseProfile) -> TableProfile:
     """The profile of the table that a column of a source of `query` is of."""
-    return profile.table(next(s.table for s in query.sources if s.alias == column.source))
+    return profile.table(query.table_of(column.source))
 
 
 def tells(alias: str, columns: Sequence[Column], query: Query, profile: DatabaseProfile) -> bool:
     """Whether some of the columns tell the rows of a source apart."""
-    table = profile.table(next(s.table for s in query.sources if s.alias == alias))
+    table = profile.table(query.table_of(alias))
     own = {column.name for column in columns if column.source == alias}
     key = bool(table.primary_key) and set(table.primary_key) <= own
     return key or any(table.column(name).unique for name in own)

@@ -173,8 +173,7 @@ def _only_column(side: Query) -> tuple[str, str] | None:
     columns = [output.expression for output in side.select if isinstance(output.expression, Column)]
     if not len(columns) == len(side.select) == 1:
         return None
-    table = next(source.table for source in side.sources if source.alias == columns[0].source)
-    return table, columns[0].name
+    return side.table_of(columns[0].source), columns[0].name
 
 
 def _is_nested(side: Query) -> bool:

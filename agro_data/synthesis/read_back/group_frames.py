@@ -136,7 +136,7 @@ def _counts_joined(figure: Aggregate, query: Query, profile: DatabaseProfile) ->
     join, column = query.joins[0], figure.argument
     if figure.function != "count" or figure.distinct or figure.where is not None or not isinstance(column, Column):
         return False
-    table = profile.table(next(source.table for source in query.sources if source.alias == join.right))
+    table = profile.table(query.table_of(join.right))
     keys = {*table.primary_key, *(name for _, name in join.columns)}
     return column.source == join.right and column.name in keys
 
@@ -228,7 +228,7 @@ def _is_entity(query: Query, columns: Sequence[Column], profile: DatabaseProfile
     """Whether groups are the rows of one joined parent."""
     if len({column.source for column in columns}) != 1 or columns[0].source == query.subject.alias:
         return False
-    table = profile.table(next(s.table for s in query.sources if s.alias == columns[0].source))
+    table = profile.table(query.table_of(columns[0].source))
     return bool(table.primary_key) and set(table.primary_key) <= {column.name for column in columns}
 
 

@@ -315,7 +315,7 @@ class _Reader(ConditionReader):
         columns = [key for key in keys if isinstance(key, Column)]
         if len(columns) != len(keys) or len({c.source for c in columns}) != 1:
             return keys
-        table = self.atlas.by_name[next(s.table for s in query.sources if s.alias == columns[0].source)]
+        table = self.atlas.by_name[query.table_of(columns[0].source)]
         if not table.primary_key or not set(table.primary_key) <= {c.name for c in columns}:
             return keys
         shown = [
