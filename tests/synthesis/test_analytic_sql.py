@@ -318,6 +318,23 @@ def test_outer_joins_that_are_said(asked: str, said: str, atlas: Atlas, connecti
         assert re.search(said, question), question
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        'c.name, COUNT(*) FROM "order" o JOIN customers c USING (customer_id) GROUP BY c.name',
+        'c.name FROM "order" o JOIN customers c USING (customer_id) GROUP BY c.name HAVING COUNT(*) > 3',
+        'c.name, COUNT(o.order_id) FROM customers c LEFT JOIN "order" o USING (customer_id) GROUP BY c.name',
+        'c.name, o.total FROM "order" o JOIN customers c USING (customer_id)'
+        " QUALIFY RANK() OVER (PARTITION BY c.name ORDER BY o.total DESC) = 1",
+    ],
+)
+def test_customers_are_told_apart_by_their_key(asked: str, atlas: Atlas, connection: duckdb.DuckDBPyConnection) -> None:
+    sql = render_sql(read(f"SELECT {asked}", atlas), atlas.profile)
+    assert re.search(r"(GROUP|PARTITION) BY \w+\.customer_id, \w+\.name", sql)
+    rows = [sorted(connection.execute(one).fetchall()) for one in (f"SELECT {asked}", sql)]
+    assert rows[0] == rows[1] != []
+
+
 def test_a_count_with_those_without_any_is_varied_as_a_count(atlas: Atlas) -> None:
     sql = (
         'SELECT name, COUNT(order_id) FROM customers c LEFT JOIN "order" USING (customer_id) GROUP BY 1, c.customer_id'

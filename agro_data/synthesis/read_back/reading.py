@@ -54,7 +54,7 @@ from agro_data.synthesis.read_back.merging import merged
 from agro_data.synthesis.read_back.outer_joins import edge_of, without_needless_sides
 from agro_data.synthesis.read_back.places import first_places
 from agro_data.synthesis.read_back.refusals import of_clause
-from agro_data.synthesis.read_back.tree_forms import by_month, counted, of_one_condition
+from agro_data.synthesis.read_back.tree_forms import by_month, counted, of_one_condition, told_apart
 
 _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 _WHOLE = frozenset(
@@ -193,7 +193,7 @@ class _Reader(ConditionReader):
                 if first is not None:
                     raise Beyond("window", "a limit on the first places of rows")
                 query = replace(query, limit=int(most.this))
-        return by_month(of_one_condition(counted(query, self.atlas)))
+        return told_apart(by_month(of_one_condition(counted(query, self.atlas))), self.atlas)
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
         own: dict[int, Source] = {}

@@ -10,6 +10,7 @@ from agro_data.intent.tree import (
     Aggregate,
     Column,
     DatePart,
+    Expression,
     OrderKey,
     Output,
     Query,
@@ -36,6 +37,26 @@ def counted(query: Query, atlas: Atlas) -> Query:
         return node
 
     return transform(query, other)
+
+
+def told_apart(query: Query, atlas: Atlas) -> Query:
+    """Groups of a parent's rows by its key, too, where they are by what no two of them happen to share, as a name."""
+    kept = any(join.direction == "down" for join in query.joins)
+
+    def with_key(keys: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        columns = [key for key in keys if isinstance(key, Column)]
+        aliases = {column.source for column in columns}
+        if len(aliases) != 1 or len(columns) < len(keys) or (aliases == {query.subject.alias} and not kept):
+            return keys
+        [alias] = aliases
+        table, names = atlas.by_name[query.table_of(alias)], {c.name for c in columns}
+        known = any(names.issuperset(key) for key in atlas.profile.keys(table.name))
+        if known or not any(table.column(name).unique for name in names):
+            return keys
+        return (*(Column(alias, name) for name in table.primary_key), *keys)
+
+    keep = replace(query.keep, partition=with_key(query.keep.partition)) if query.keep is not None else None
+    return replace(query, group_by=with_key(query.group_by), keep=keep)
 
 
 def of_one_condition(query: Query) -> Query:
