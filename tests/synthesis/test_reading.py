@@ -288,6 +288,22 @@ def test_what_another_engine_has_beside_plain_set_operations_is_not_read(operato
     assert found.kind == "set_operation"
 
 
+@pytest.mark.parametrize(
+    ("column", "operator", "read"),
+    [
+        ("c.city", "INTERSECT", False),  # of no customer both may be
+        ("c.name", "EXCEPT", False),
+        ("c.city", "UNION", True),
+        ("c.customer_id", "INTERSECT", True),
+        ("o.status", "INTERSECT", True),
+    ],
+)
+def test_two_lists_are_of_the_same_customers(column: str, operator: str, read: bool, atlas: Atlas) -> None:
+    side = f'SELECT {column} FROM "order" o JOIN customers c USING (customer_id) WHERE o.total'
+    found = read_intent(f"{side} > 500 {operator} {side} < 200", atlas)
+    assert isinstance(found, Intent) == read, found
+
+
 def test_two_lists_that_are_joined_in_other_ways_are_not_one_question() -> None:
     profile = shop.profile()
     second = replace(profile.foreign_keys[2], columns=("employee_id",))  # an order's payer beside its customer

@@ -40,7 +40,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
     """The frame that says all of `query`, or why there is none."""
     profile = atlas.profile
     if isinstance(query, SetOperation):
-        return _two_lists(query)
+        return _two_lists(query, profile)
     parts = conjuncts(query.where)
     faults = (
         (bool(query.ctes), "CTEs are drawn by the grammar alone"),
@@ -143,7 +143,7 @@ def _first_rows(query: Query, keys: Sequence[Column], profile: DatabaseProfile) 
     return Frame("superlative", "total_order")
 
 
-def _two_lists(operation: SetOperation) -> Frame | str:
+def _two_lists(operation: SetOperation, profile: DatabaseProfile) -> Frame | str:
     """Two lists of one column of the same rows, under other conditions."""
     left, right = operation.left, operation.right
     if operation.order_by or not (_is_plain(left) and _is_plain(right)):
@@ -152,6 +152,10 @@ def _two_lists(operation: SetOperation) -> Frame | str:
         return "a set operation over other tables on each side, or joined in another way"
     if (column := _only_column(left)) is None or column != _only_column(right):
         return "a set operation over other than one column"
+    (table, name), shown = column, left.select[0].expression
+    joined = isinstance(shown, Column) and shown.source != left.subject.alias
+    if joined and operation.operator != "union" and (name,) not in profile.keys(table):
+        return "a set operation over what several rows of another table may share"  # no one row then meets both
     if _is_nested(left) or _is_nested(right):
         return "a set operation with nested conditions"
     if not conjuncts(right.where) or (not conjuncts(left.where) and operation.operator != "except"):
