@@ -15,7 +15,10 @@ SCHEMA = """
 CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, town TEXT);
 CREATE TABLE pet (id INTEGER PRIMARY KEY, student_id INTEGER REFERENCES student (id), kind TEXT);
 INSERT INTO student VALUES (1, 'Ann', 'Oslo'), (2, 'Ann', 'Rome'), (3, 'Bo', 'Rome'), (4, 'Cy', 'Rome');
-INSERT INTO pet VALUES (1, 1, 'cat'), (2, 2, 'dog'), (3, 3, 'cat'), (4, 3, 'dog');
+INSERT INTO pet VALUES (1, 1, 'cat'), (2, 2, 'dog'), (3, 3, 'cat'), (4, 3, 'dog'),
+  (5, 4, 'fish'), (6, NULL, 'cat');
+CREATE TABLE club (code TEXT PRIMARY KEY, name TEXT);
+INSERT INTO club VALUES ('c', 'Chess'), ('g', 'Go');
 """
 OF = "SELECT s.{} FROM student AS s JOIN pet AS p ON p.student_id = s.id WHERE p.kind = '{}'"
 COUNTED = "SELECT s.name, COUNT(*) FROM student AS s JOIN pet AS p ON p.student_id = s.id GROUP BY s.name"
@@ -30,6 +33,9 @@ SOUND = [
     ("In which towns do students have a cat and a dog?",
      f"{OF.format('town', 'cat')} INTERSECT {OF.format('town', 'dog')}"),
     ("Which are of no cat?", f"SELECT name, town FROM student EXCEPT {OF.format('name, s.town', 'cat')}"),
+    ("Which owners have no fish?",  # a pet has none
+     f"SELECT s.name FROM pet AS p LEFT JOIN student AS s ON p.student_id = s.id EXCEPT {OF.format('name', 'fish')}"),
+    ("Which clubs are called Go alone?", "SELECT name FROM club EXCEPT SELECT name FROM club WHERE name <> 'Go'"),
     ("How many pets are there for each student name?", COUNTED),
     ("How many pets has each student?", f"{COUNTED}, s.id"),
     ("How many students are there?", "SELECT name, COUNT(*) FROM student GROUP BY name"),
@@ -43,6 +49,8 @@ def verified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "sqlite":
         with closing(sqlite3.connect(folder / "school.sqlite")) as connection:
             connection.executescript(SCHEMA)
+            connection.execute("INSERT INTO club VALUES (NULL, 'Zed')")  # which only SQLite takes
+            connection.commit()
     else:
         with duckdb.connect(folder / "school.duckdb") as database:
             database.execute(SCHEMA)

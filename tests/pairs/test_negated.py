@@ -17,7 +17,7 @@ CREATE TABLE pet (id INTEGER PRIMARY KEY, kind TEXT, born INTEGER);
 CREATE TABLE has_pet (student_id INTEGER REFERENCES student (id), pet_id INTEGER REFERENCES pet (id),
   PRIMARY KEY (student_id, pet_id));
 INSERT INTO student VALUES (1, 'Ann', 'Oslo'), (2, 'Bo', 'Rome'), (3, 'Cy', 'Rome'), (4, 'Di', NULL);
-INSERT INTO pet VALUES (1, 'cat', 2001), (2, 'dog', 2001), (3, 'dog', 2002), (4, 'cat', 2003);
+INSERT INTO pet VALUES (1, 'cat', 2001), (2, 'dog', 2001), (3, 'dog', 2002), (4, 'cat', 2003), (5, 'fish', 2003);
 INSERT INTO has_pet VALUES (1, 1), (1, 2), (2, 3), (4, 4);
 """
 LEFT = "FROM student AS s LEFT JOIN has_pet AS h ON h.student_id = s.id LEFT JOIN pet AS p ON h.pet_id = p.id"
@@ -36,6 +36,8 @@ SOUND = [
     ("Which students do not live in Oslo?", f"SELECT s.name {INNER} WHERE s.town <> 'Oslo'"),
     ("Which kinds do students without cats have?", f"SELECT p.kind {INNER} WHERE p.kind <> 'cat'"),
     ("Which students have pets of any kind but cats, if any?", f"SELECT s.name {LEFT} {NO_CAT}"),
+    ("Which students do not have a fish?",  # which is nobody's
+     f"SELECT s.name {LEFT.replace('LEFT', 'RIGHT')} WHERE p.kind <> 'fish'"),
     ("Which students have no cat?",
      f"SELECT name FROM student WHERE id NOT IN (SELECT s.id {INNER} WHERE p.kind = 'cat')"),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
-from agro_data.pairs.rows.row_keys import RowKey
+from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import aggregates_of
@@ -57,11 +57,10 @@ def _combined(
         return None
     if any(side.args.get(part) for side in (left, right) for part in _SHAPED) or aggregates_of(left):
         return None
-    if any(join.side for join in right.args.get("joins") or ()):  # whose keys may be NULL
-        return None
-    keys = [_called(side.expressions, found.scope_of(side), found, profile) for side in (left, right)]
-    one, other = keys
+    one, other = (_called(side.expressions, found.scope_of(side), found, profile) for side in (left, right))
     if one is None or other is None or one[0].place != other[0].place or one[1] != other[1]:
+        return None
+    if not is_in_each_row(one[0], left, profile) or not is_in_each_row(other[0], right, profile):
         return None
     kept, among = left.copy().distinct(), right.copy()
     among.set("distinct", None)
@@ -108,13 +107,9 @@ def _called(
     """The key of the one table whose rows these columns call by their name, and the columns; None where they are not
     all of one table, do not call its rows, or tell them apart.
     """
-    bound = [found.binding(item.unalias()) for item in outputs]
-    sources = {id(one.source): one.source for one in bound if one is not None}
-    places = [one.place for one in bound if one is not None and one.kind == "column"]
-    source = next(iter(sources.values()), None)
-    if len(sources) != 1 or len(places) != len(outputs) or source is None or not source.table:
-        return None
-    if not any(source is own for own in scope.sources):
+    source = only_table(outputs, found)
+    places = [found.place(item.unalias()) for item in outputs]
+    if source is None or None in places or not any(source is own for own in scope.sources):
         return None
     columns = tuple(place[1] for place in places if place is not None)
     table = profile.table(source.table)

@@ -16,7 +16,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
-from agro_data.pairs.rows.row_keys import RowKey
+from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined, parts_of
@@ -95,13 +95,8 @@ def _source(bound: Binding | None) -> object:
 
 
 def _key(select: exp.Select, found: Resolution, profile: DatabaseProfile) -> RowKey | None:
-    """The key of the table whose columns come out, if it is one table that is not outer-joined."""
-    columns = [column for item in select.expressions for column in item.find_all(exp.Column)]
-    bound = [found.binding(column) for column in columns]
-    sources = {id(one.source): one.source for one in bound if one is not None}
-    source = next(iter(sources.values()), None)
-    if len(sources) != 1 or source is None or not source.table:
-        return None
-    outer = any(join.side and join.this is source.node for join in select.args.get("joins") or ())
-    key = profile.table(source.table).primary_key
-    return RowKey(source, key[0]) if len(key) == 1 and not outer else None
+    """The key of the table whose columns come out, if it is one table, and each row has it."""
+    source = only_table(select.expressions, found)
+    columns = profile.table(source.table).primary_key if source is not None else ()
+    key = RowKey(source, columns[0]) if source is not None and len(columns) == 1 else None
+    return key if key is not None and is_in_each_row(key, select, profile) else None

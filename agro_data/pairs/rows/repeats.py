@@ -21,7 +21,7 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer, demonstrated
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.pairs.rows.row_keys import RowKey, nouns_of, row_keys
+from agro_data.pairs.rows.row_keys import RowKey, nouns_of, only_table, row_keys
 from agro_data.profiling.keys.same_key import Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
@@ -36,8 +36,6 @@ _COMPUTED = r"(?: (?!(?:of|for|and|or|over|per|across)\b)\w+){0,4} (?:of|for)"
 _MEAN = rf"\b(?:average|mean|avg){_COMPUTED}{_BEFORE} (?:%s)\b(?! (?:for|of|per|in each)\b)"
 _SUM = rf"\b(?:total|sum){_COMPUTED}{_BEFORE} (?:%s)\b(?= (?:who|that|which|whose|with|having|where)\b)"
 _AROUND = frozenset({"expressions", "group", "having", "order", "limit", "offset"})  # what rows are made into
-
-
 _SAYING_NOTHING = frozenset(
     re.findall(
         r"\w+",
@@ -194,10 +192,7 @@ def _source_of(call: exp.Expr, found: Resolution) -> Source | None:
     """The table whose columns alone a sum, an average or a count of all values is made of."""
     if not isinstance(call, (exp.Sum, exp.Avg, exp.Count)) or call.find(exp.Distinct) is not None:
         return None
-    bound = [found.binding(column) for column in call.find_all(exp.Column)]
-    sources = {id(one.source): one.source for one in bound if one is not None and one.kind == "column"}
-    source = next(iter(sources.values()), None) if len(sources) == 1 else None
-    return source if source is not None and source.table else None
+    return only_table([call], found)
 
 
 def _are_beside(one: Source, other: Source, scope: Scope, profile: DatabaseProfile) -> bool:
@@ -222,20 +217,17 @@ def _computed(
     dialect: Dialect,
 ) -> Iterator[_Once]:
     """SUM or AVG of a table's columns, where a SELECT joins the table with others."""
-    bound = [found.binding(column) for call in calls for column in call.find_all(exp.Column)]
-    sources = {id(one.source): one.source for one in bound if one is not None and one.source is not None}
+    source = only_table(calls, found)
     plain_calls = all(isinstance(call, (exp.Sum, exp.Avg)) and call.find(exp.Distinct) is None for call in calls)
-    if not plain_calls or len(sources) != 1 or len(scope.sources) < 2:
+    if not plain_calls or source is None or len(scope.sources) < 2:
         return
-    (source,) = sources.values()
     key = row_keys(scope, profile).get(source.table)
     pattern = _MEAN if all(isinstance(call, exp.Avg) for call in calls) else _SUM
     if key is None or key.source is not source:
         return
-    needless = _needless(question, scope, found, profile)
     if re.search(pattern % nouns_of(source.table, profile), question):
         what = f"The question asks for a figure of {profile.table(source.table).plural}, the join has"
-    elif needless and needless != source.table:
+    elif needless := _needless(question, scope, found, profile):
         what = f"Nothing is asked of {needless}, with which the join has"
     else:
         return
@@ -249,11 +241,13 @@ def _needless(question: str, scope: Scope, found: Resolution, profile: DatabaseP
     """A table that a SELECT joins and uses in nothing but joins, where all words of the question are of the others, or
     say nothing by themselves; "" for none.
     """
+    if len(found.scopes) > 1:
+        return ""
     linked = linking(found, scope)
     columns = [column for column in found.tree.find_all(exp.Column) if id(column) not in linked]
     used = {one.source.table for column in columns if (one := found.binding(column)) is not None and one.source}
     idle = [source.table for source in scope.sources if source.table and source.table not in used]
-    if not idle or len(found.scopes) > 1:
+    if not idle:
         return ""
     named = [name for table in used if table for name in _names_of(table, profile)]
     values = [one.name for one in found.tree.find_all(exp.Literal)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Place, Scope, Source
+from agro_data.sql.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
 
 
@@ -45,6 +46,21 @@ def row_keys(scope: Scope, profile: DatabaseProfile) -> dict[str, RowKey | None]
             if link.table == source.table and link.ref_table not in own and len(link.columns) == 1:
                 keys[link.ref_table] = None if link.ref_table in keys else RowKey(source, link.columns[0])
     return keys
+
+
+def only_table(nodes: Iterable[exp.Expr], found: Resolution) -> Source | None:
+    """The one source whose columns these expressions name, if it is a table."""
+    bound = [found.binding(column) for node in nodes for column in node.find_all(exp.Column)]
+    sources = {id(one.source): one.source for one in bound if one is not None and one.source is not None}
+    source = next(iter(sources.values())) if len(sources) == 1 else None
+    return source if source is not None and source.table else None
+
+
+def is_in_each_row(key: RowKey, select: exp.Select, profile: DatabaseProfile) -> bool:
+    """Whether the key is NULL in no row of the FROM of a SELECT: NOT IN asks nothing of NULL, and all fail one."""
+    joins = select.args.get("joins") or ()
+    outer = any(join.side in ("RIGHT", "FULL") or (join.side and join.this is key.source.node) for join in joins)
+    return not outer and profile.table(key.source.table).never_null(key.column)
 
 
 def nouns_of(table: str, profile: DatabaseProfile) -> str:
