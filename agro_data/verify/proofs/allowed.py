@@ -87,8 +87,6 @@ def within_checks(select: Select, known: Known, fired: set[str]) -> Select:
         return (*term[:2], tuple(slots.items()))
 
     made = mapped(select, lambda term: rebuilt(term, case))
-    if not isinstance(made, Select):
-        raise TypeError("a SELECT stays a SELECT")
     sources = tuple(replace(source, on=closer(source.on)) for source in made.sources)
     made = replace(made, where=closer(made.where), sources=sources)
     if made != select:

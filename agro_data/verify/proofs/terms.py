@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from operator import eq, le, lt, ne
-from typing import Any
+from typing import Any, TypeVar
 
 from agro_data.databases.quoting import folded
 
@@ -78,6 +78,7 @@ class Combined:
 
 
 Query = Select | Combined
+_Query = TypeVar("_Query", bound=Query)
 
 TRUE: Term = ("lit", "boolean", "true")
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le}
@@ -148,7 +149,7 @@ def rebuilt(term: Any, change: Callable[[Term], Term | None]) -> Any:
     return tuple(rebuilt(part, change) for part in term)
 
 
-def mapped(query: Query, change: Callable[[Term], Term]) -> Query:
+def mapped(query: _Query, change: Callable[[Term], Term]) -> _Query:
     """A query with `change` applied to each of its terms (not to queries in FROM)."""
     order = tuple(replace(key, term=change(key.term)) for key in query.order)
     if isinstance(query, Combined):
@@ -277,8 +278,6 @@ def substituted(select: Select, source: From, columns: dict[str, Term]) -> Selec
 
     rest = replace(select, sources=tuple(s for s in select.sources if s is not source))
     made = mapped(rest, lambda term: rebuilt(term, change))
-    if not isinstance(made, Select):
-        raise TypeError("a SELECT stays a SELECT")
     where = [
         ("not", ("isnull", term[1])) if term[0] == "=" and term[1] == term[2] and term[1][0] == "col" else term
         for term in made.where
