@@ -205,8 +205,8 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "extreme_reversed",
-        ("The top 3 stalls by sales?",
-         "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 3"),
+        ("The top two stalls by sales?",
+         "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 2"),
         ("The top 3 cheapest stalls?",
          "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 3"),
     ),

@@ -13,7 +13,7 @@ from agro_data.pairs.question.moments import ends_of_moments, is_moment
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.resolution import Resolution
-from agro_data.sql.said import words_of
+from agro_data.sql.said import NUMBER_WORDS, words_of
 
 _MOST = re.compile(
     r"\b(?:most|highest|largest|biggest|greatest|maximum|max|longest|oldest|tallest|latest|top|best|heaviest|richest|"
@@ -29,7 +29,7 @@ _SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|
 # Of counts and sums: "the most customers", "the most popular", not "the most recent customers".
 _MOST_OF = re.compile(
     r"(?<!\bat )\bmost\b(?! (?:recent|recently|expensive|senior|junior|experienced|of)\b)|"
-    r"\btop (?:\d+|three|five|ten)\b",
+    rf"\btop (?:\d+|{'|'.join(NUMBER_WORDS)})\b",
     re.IGNORECASE,
 )
 _SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
@@ -59,13 +59,11 @@ def _direction(question: str, found: Resolution, profile: DatabaseProfile) -> It
     key, *further = order.expressions
     falling = bool(key.args.get("desc"))
     up, down = _ASCENDING.search(question), _DESCENDING.search(question)
-    # Whether "in descending order" is said of all keys is open.
-    mended = "" if further else turned(found, order, profile.dialect)
-    if up and not down and falling:
-        yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.", mended=mended)
-    elif down and not up and not falling:
-        says = f"The question says {down[0]!r}, the SQL sorts ascending."
-        yield Finding("order_reversed", says, mended=mended)
+    said, sorts = (up, "DESC") if falling else (down, "ascending")
+    if said and not (up and down):
+        # Whether "in descending order" is said of all keys is open.
+        mended = "" if further else turned(found, order, profile.dialect)
+        yield Finding("order_reversed", f"The question says {said[0]!r}, the SQL sorts {sorts}.", mended=mended)
 
 
 def _first_rows(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
