@@ -48,12 +48,13 @@ class UnreadableInput(ConfigError):
 class Row:
     """One row: `place` is what a person looks for ("dev.json, row 3"), `fields` are its columns as they stand there.
 
-    `number` is its key in BIRD's object: the number of its question, from 0.
+    `number` is its key in BIRD's object: the number of its question, from 0. `line` is the whole line of a file of SQL.
     """
 
     place: str
     fields: dict[str, Any]
     number: int | None = None
+    line: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,10 @@ Item = Row | LoadProblem
 def read_rows(path: Path) -> list[Item]:
     """Rows of one file, in its order, and a `LoadProblem` in the place of each that cannot be read.
 
-    Lines of SQL have the fields "line" (the whole), "sql" and, after a tab, "db_id"; a blank line is a row too, with
-    an empty "sql". In JSON a list of objects or texts is expected, an object of such lists, whose rows follow each
-    other, BIRD's object from number to SQL, or one from id to SQL; a text is a row with the field "sql". Raises
-    `UnreadableInput` when the file as a whole cannot be read.
+    Lines of SQL have the fields "sql" and, after a tab, "db_id"; a blank line is a row too, with an empty "sql". In
+    JSON a list of objects or texts is expected, an object of such lists, whose rows follow each other, BIRD's object
+    from number to SQL, or one from id to SQL; a text is a row with the field "sql". Raises `UnreadableInput` when the
+    file as a whole cannot be read.
     """
     suffix = path.suffix.lower()
     if not path.is_file():
@@ -292,7 +293,7 @@ def _no_row(path: Path, first: int, last: int, error: csv.Error) -> LoadProblem:
 def _sql_lines(path: Path, text: str) -> Iterator[Item]:
     lines = text.removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
-        yield _row(path, number, {"line": line, **sql_fields(line.rstrip("\r"))}, "line")
+        yield replace(_row(path, number, sql_fields(line.rstrip("\r")), "line"), line=line)
 
 
 def begins_sql(line: str) -> bool:

@@ -27,7 +27,7 @@ def as_many(items: Sequence[Item], databases: Collection[str], questions: int) -
         texts = predicted_in(rows[0].fields, PREDICTED)
         if len(texts) == questions:
             return [Row(f"{rows[0].place}, {n}", {"pred": text}) for n, text in enumerate(texts, 1)], []
-    lines = [row for row in rows if isinstance(row, Row) and "line" in row.fields]
+    lines = [row for row in rows if isinstance(row, Row) and row.line is not None]
     if len(lines) == len(rows):
         for ends in (_ends_at_semicolon, _ends_before_statement):
             joined = [_joined(part) for part in _parts(lines, ends)]
@@ -38,16 +38,16 @@ def as_many(items: Sequence[Item], databases: Collection[str], questions: int) -
 
 def goes_on(items: Sequence[Item]) -> str:
     """The place of the first line of SQL that seems to go on a statement of the line before; "" for none."""
-    lines = [row for row in items if isinstance(row, Row) and "line" in row.fields]
-    return next((row.place for row in lines[1:] if not begins_sql(row.fields["line"])), "")
+    lines = [(row.place, row.line) for row in items if isinstance(row, Row) and row.line is not None]
+    return next((place for place, line in lines[1:] if not begins_sql(line)), "")
 
 
 def _ends_at_semicolon(row: Row, following: Row) -> bool:
-    return str(row.fields["line"]).rstrip().endswith(";")
+    return (row.line or "").rstrip().endswith(";")
 
 
 def _ends_before_statement(row: Row, following: Row) -> bool:
-    line = str(following.fields["line"])
+    line = following.line or ""
     return not line[:1].isspace() and begins_sql(line)
 
 
@@ -61,8 +61,8 @@ def _parts(lines: Sequence[Row], ends: Callable[[Row, Row], bool]) -> Iterator[l
 
 
 def _joined(part: Sequence[Row]) -> Row:
-    text = "\n".join(str(row.fields["line"]).rstrip("\r") for row in part)
-    return replace(part[0], fields={"line": text, **sql_fields(text)})
+    text = "\n".join((row.line or "").rstrip("\r") for row in part)
+    return replace(part[0], line=text, fields=sql_fields(text))
 
 
 def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:
@@ -78,11 +78,10 @@ def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item
 
 
 def _whole_line(row: Row) -> Row:
-    line = row.fields.get("line")
-    if line is None or BIRD_MARK in line:
+    if row.line is None or BIRD_MARK in row.line:
         return row
-    return replace(row, fields={"line": line, "sql": line.strip()})
+    return replace(row, fields={"sql": row.line.strip()})
 
 
 def _is_blank(item: Item) -> bool:
-    return isinstance(item, Row) and not item.fields.get("line", "-").strip()
+    return isinstance(item, Row) and item.line is not None and not item.line.strip()

@@ -287,7 +287,7 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
             problems.append(item)
             continue
         pair = _pair(item, split)
-        if not pair.sql and "line" in item.fields:
+        if not pair.sql and item.line is not None:
             continue  # a blank line of the official layout separates
         needed = (("SQL", pair.sql or not pair.answerable), ("database", pair.db_id))
         lacks = [name for name, value in needed if not value]
@@ -405,7 +405,7 @@ def _all_golds(predictions: Sequence[Prediction]) -> tuple[str, ...]:
 
 def _read_as_predicted(rows: Iterable[Row], names: Sequence[str]) -> tuple[str, ...]:
     """That a field which commonly holds the gold was taken for what was predicted; lines of SQL have no field."""
-    read = dict.fromkeys(field_of(row.fields, names) for row in rows if "line" not in row.fields)
+    read = dict.fromkeys(field_of(row.fields, names) for row in rows if row.line is None)
     fields = ", ".join(f"`{name}`" for name in read if name)
     if names is not SQL or not fields:
         return ()

@@ -76,6 +76,17 @@ def test_statements_of_several_lines_are_put_together(tmp_path: Path, text: str)
         load_predictions(file, gold)
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_a_field_that_is_called_line_is_no_line_of_sql(tmp_path: Path, suffix: str) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    given = write(tmp_path / f"p{suffix}", [{"line": n, "sql": f"SELECT {n}"} for n in range(len(ROWS))])
+    loaded = load_predictions(given, gold)
+    assert [p.predictions for p in loaded.predictions] == [(f"SELECT {n}",) for n in range(len(ROWS))]
+    rows = [{**row, "query": row["query"] if n < 2 else "", "line": n} for n, row in enumerate(ROWS)]
+    lacking = load_pairs(write(tmp_path / f"q{suffix}", rows))
+    assert [str(one).partition(": ")[2] for one in lacking.problems] == ["no SQL in this row"]
+
+
 def test_one_list_may_hold_all_predictions(tmp_path: Path) -> None:
     gold, file = write(tmp_path / "dev.json", ROWS[:2]), tmp_path / "p.json"
     file.write_text(json.dumps({"model": "m", "predictions": ["SELECT a", "SELECT b"]}), encoding="utf-8")
