@@ -47,6 +47,25 @@ def test_moments_are_read_the_same_by_sql(form: str, seconds: bool, dialect: Dia
     assert _by_sql(way, texts, dialect) == expected
 
 
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("{m}/{d}/{y} {H}:{M:02d}", "{m}/{d}/{yy:02d} {H}:{M:02d}"),
+        ("{m:02d}/{d:02d}/{y} {H:02d}:{M:02d}", "{m:02d}/{d:02d}/{yy:02d} {H:02d}:{M:02d}"),
+        ("{d}-{m}-{y} {H}:{M:02d}", "{y}-{m:02d}-{d:02d} {H:02d}:{M:02d}"),
+        ("{d}-{m}-{yy:02d} {H}:{M:02d}", "{y}-{m}-{d} {H}:{M:02d}"),
+    ],
+)
+def test_moments_of_several_forms_are_each_read_by_theirs(one: str, other: str, turned: bool, dialect: Dialect) -> None:
+    forms = (other, one) if turned else (one, other)
+    texts = [_written(forms[n % 2], at) for n, at in enumerate(MOMENTS)]
+    expected = [at.strftime("%Y-%m-%d %H:%M") for at in MOMENTS]
+    way = next(way for way in date_ways(texts, (), dialect) if [way.value(text) for text in texts] == expected)
+    assert _by_sql(way, texts, dialect) == expected
+
+
 def _by_sql(way: Dates, texts: list[str], dialect: Dialect) -> list[str]:
     sql = f"SELECT {way.read(exp.column('moment')).sql(dialect)} FROM log ORDER BY id"
     rows = list(enumerate(texts))

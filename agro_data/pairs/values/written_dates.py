@@ -77,7 +77,8 @@ class _Shape:
         """What the texts of this shape are LIKE."""
         year, part = "_" * self.years, "__" if self.fixed else "%"
         parts = [year, part, part] if self.first else [part, part, year]
-        return self.separator.join(parts) + ("%" if self.clock else "")
+        clock = "" if self.clock is None else "%" if self.clock.sorts else " %"
+        return self.separator.join(parts) + clock
 
     @property
     def sorts(self) -> bool:
@@ -118,7 +119,7 @@ class _Form:
         read, clock = f"{year} || '-' || {month} || '-' || {day}", self.shape.clock
         if clock is None:
             return sqlglot.parse_one(read, read=dialect)
-        if not clock.sorts or not self.shape.fixed:
+        if not clock.sorts:
             read = re.sub(r"\bx\b", "SUBSTR(x, 1, INSTR(x, ' ') - 1)", read)
         return sqlglot.parse_one(f"{read} || {clock.sql()}", read=dialect)
 
@@ -172,7 +173,8 @@ class Dates:
         value = self.forms[0].sql(self.dialect)
         if len(self.forms) > 1:
             value = exp.Case()
-            for form in self.forms:
+            for form in sorted(self.forms, key=lambda form: (not form.shape.first, form.shape.years)):
+                # No text of one of the later shapes is LIKE an earlier one.
                 like = exp.Like(this=exp.column("x"), expression=exp.Literal.string(form.shape.pattern))
                 value = value.when(like, form.sql(self.dialect))
         shown = column.copy()
