@@ -182,21 +182,22 @@ def refuse_recurrent(path: Path) -> None:
         )
 
 
-def reads_spans(kind: Any) -> bool:
-    """Whether a model, or its class, attends by the function that its configuration names, and knows PyTorch's."""
-    return bool(kind._supports_sdpa and kind._supports_attention_backend)
+def reads_spans(kind: Any, config: Any, longest: int) -> bool:
+    """Whether a model, or its class, can read rows whose spans, of at most `longest` tokens, begin alike: it attends by
+    whatever function it is given (`folded_attention`), takes positions, and its layers see so far back."""
+    attends = kind._supports_sdpa and kind._supports_attention_backend
+    return bool(attends) and not by_distance(config) and longest <= sees(config)
 
 
 def shares_prompts(path: Path, longest: int) -> bool:
-    """Whether the model of a folder can read rows whose trajectories, of at most `longest` tokens, share a prompt: it
-    attends by whatever function it is given (`folded_attention`), takes positions, and its layers see so far back."""
+    """Whether the model of a folder can read rows whose trajectories, of at most `longest` tokens, share a prompt."""
     from transformers import AutoConfig  # noqa: PLC0415
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  # noqa: PLC0415
 
     with _loadable(path, "as a causal language model"):
         config = AutoConfig.from_pretrained(path)
         kind = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
-    return reads_spans(kind) and not by_distance(config) and longest <= sees(config)
+    return reads_spans(kind, config, longest)
 
 
 def load_tokenizer(path: Path) -> Any:

@@ -125,7 +125,7 @@ def find_cache(settings: DataclassInstance) -> None:
 def fit_parts(settings: DataclassInstance, name: str, whole: int) -> None:
     """Lower the setting `name`, the size of parts at most, to the largest that parts `whole` evenly."""
     size: int = getattr(settings, name)
-    object.__setattr__(settings, name, max(part for part in range(1, size + 1) if whole % part == 0))
+    object.__setattr__(settings, name, max(part for part in range(1, min(size, whole) + 1) if whole % part == 0))
 
 
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:

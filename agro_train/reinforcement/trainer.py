@@ -29,7 +29,6 @@ from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.hooks import check_hooks
 from agro_train.language_model.loading import LanguageModel, adapters, reads_spans
 from agro_train.language_model.memory import give_back
-from agro_train.language_model.reach import by_distance, sees
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import (
@@ -182,10 +181,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
     ) -> Any:
         """TRL's, with each prompt read once where attention is PyTorch's own and sees the whole attempt."""
         module = self.accelerator.unwrap_model(model)
-        config = module.config
-        own = config._attn_implementation == FOLDED and reads_spans(module) and not by_distance(config)
-        attends = own and input_ids.size(1) <= sees(config)
-        if not self.config.share_prompts or not attends or others.get("compute_aux_loss"):
+        folded = module.config._attn_implementation == FOLDED
+        shares = self.config.share_prompts and folded and reads_spans(module, module.config, input_ids.size(1))
+        if not shares or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
             )
