@@ -82,7 +82,8 @@ class Known:
         """
         if self.dialect != "sqlite" or not any(c.collation for table in self.tables.values() for c in table.columns):
             return False
-        sides = [term[1:] for term in parts(query) if term[0] in COMPARED and term[1][0] == term[2][0] == "col"]
+        compared = [tuple(map(_uncast, term[1:])) for term in parts(query) if term[0] in COMPARED]
+        sides = [both for both in compared if both[0][0] == both[1][0] == "col"]
         for one in within(query):
             if isinstance(one, Combined) and one.operation != "union all":
                 sides += zip(*map(_outputs, one.branches), strict=True)
@@ -90,6 +91,7 @@ class Known:
 
     def _collation(self, term: Term) -> str:
         """By which a column compares texts, also one of a query in FROM; "" as of what is computed."""
+        term = _uncast(term)
         source = self.sources.get(term[1]) if term[0] == "col" else None
         if source is not None and source.query is not None:
             return self._collation(_outputs(source.query)[source.columns.index(term[2])])
@@ -112,6 +114,13 @@ class Known:
     def interchangeable(self, one: Term, other: Term) -> bool:
         """Whether equal values of both columns are identical ones."""
         return bool(self.kind(one)) and self.kind(one) == self.kind(other)
+
+
+def _uncast(term: Term) -> Term:
+    """What a CAST is of: it compares as its column does."""
+    while term[:2] == ("fn", "Cast"):
+        term = dict(term[2])["this"]
+    return term
 
 
 def _outputs(query: Query) -> tuple[Term, ...]:

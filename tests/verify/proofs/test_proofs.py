@@ -267,7 +267,15 @@ def test_texts_that_are_equal_only_by_a_collation_are_not_the_same(collation: st
             "SELECT COUNT(*) FROM a, (SELECT town AS t FROM b) AS q WHERE name = t",
             "SELECT COUNT(*) FROM a, (SELECT town AS t FROM b) AS q WHERE t = name",
         ),
+        (
+            "SELECT COUNT(*) FROM a, b WHERE CAST(name AS TEXT) = town",
+            "SELECT COUNT(*) FROM a, b WHERE town = CAST(name AS TEXT)",
+        ),
         ("SELECT name FROM a UNION SELECT town FROM b", "SELECT town FROM b UNION SELECT name FROM a"),
+        (
+            "SELECT CAST(name AS TEXT) FROM a UNION SELECT town FROM b",
+            "SELECT town FROM b UNION SELECT CAST(name AS TEXT) FROM a",
+        ),
     ],
 )
 @pytest.mark.parametrize(("collation", "rule"), [("", None), ("COLLATE NOCASE", "normal_form")])
