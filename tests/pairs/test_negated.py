@@ -36,6 +36,8 @@ SOUND = [
     ("Which students do not live in Oslo?", f"SELECT s.name {INNER} WHERE s.town <> 'Oslo'"),
     ("Which kinds do students without cats have?", f"SELECT p.kind {INNER} WHERE p.kind <> 'cat'"),
     ("Which students have pets of any kind but cats, if any?", f"SELECT s.name {LEFT} {NO_CAT}"),
+    ("Which students that do not live in Rome have a pet of another kind than a cat?",
+     f"SELECT DISTINCT s.name {INNER} WHERE s.town <> 'Rome' AND p.kind <> 'cat'"),
     ("Which students do not have a fish?",  # which is nobody's
      f"SELECT s.name {LEFT.replace('LEFT', 'RIGHT')} WHERE p.kind <> 'fish'"),
     ("Which students have no cat?",

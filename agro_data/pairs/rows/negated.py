@@ -1,7 +1,8 @@
 """Students who have no cat: `kind <> 'cat'` over a join with their pets gives those who have a cat and a dog.
 
-Told where the question negates the verb ("do not have", "never", "without"), or where LEFT JOIN and IS NULL say that
-rows without any are meant, too; and where such rows are in the data, so that leaving them out changes the answer.
+Told where the question negates the verb ("do not have", "never", "without") and the SQL nothing else, or where LEFT
+JOIN and IS NULL say that rows without any are meant, too; and where such rows are in the data, so that leaving them out
+changes the answer.
 """
 
 from __future__ import annotations
@@ -54,12 +55,13 @@ def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Di
         return
     key = _key(select, found, profile)
     parts = list(parts_of(where.this))
+    says_none = _NONE.search(pair.question) is not None and sum(map(_negates, parts)) == 1  # else it may be of another
     for part in parts if key is not None else ():
         unlike, nulls = _negated(part, found)
         bound = found.binding(unlike.this) if unlike is not None else None
         if unlike is None or bound is None or key is None or bound.source is key.source:
             continue
-        if not nulls and not _NONE.search(pair.question):
+        if not nulls and not says_none:
             continue
         has = exp.EQ(this=unlike.this.copy(), expression=unlike.expression.copy())
         among = select.copy()
@@ -74,6 +76,13 @@ def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Di
         )
         yield Offer(Finding("other_value_passes", says), pair.sql, sql_text(other, dialect))
         return
+
+
+def _negates(part: exp.Expr) -> bool:
+    """Whether a condition says what is not so; IS NOT NULL says that something is."""
+    inner = part.unnest()
+    other = isinstance(inner, exp.Not) and not isinstance(inner.this.unnest(), exp.Is)
+    return other or inner.find(exp.NEQ) is not None
 
 
 def _negated(part: exp.Expr, found: Resolution) -> tuple[exp.NEQ | None, bool]:
