@@ -16,7 +16,7 @@ from agro_data.databases.discovery.catalog import usable_databases
 from agro_data.databases.trusted.connections import open_database
 from agro_data.profiling.columns.stocks import with_days_of_stocks
 from agro_data.profiling.columns.unit_columns import with_units_of_parents
-from agro_data.profiling.keys.foreign_keys import KeyTable, propose_by_values
+from agro_data.profiling.keys.foreign_keys import KeyTable, propose, propose_by_values
 from agro_data.profiling.names.naming import name_database
 from agro_data.profiling.names.row_nouns import with_row_nouns
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
@@ -55,6 +55,17 @@ def keyed(count: int) -> object:
     return proposed
 
 
+def proposed(count: int) -> object:
+    """Tables of which each names the one before, and all have an "id" and a "remark id" that is nobody's."""
+    columns = [{"id": ["id"], "up": [f"t{n - 1}", "id"], "remark": ["remark", "id"]} for n in range(count)]
+    tables = [KeyTable(f"t{n}", [f"t{n}"], columns[n], ("id",), ("id",)) for n in range(count)]
+    found = propose(tables, frozenset())
+    assert {(one.table, one.column, one.ref_table) for one in found} == {
+        (f"t{n}", "up", f"t{n - 1}") for n in range(1, count)
+    }
+    return found
+
+
 def related(count: int) -> object:
     """Tables of amounts, each of which belongs to the one before."""
     key = ColumnProfile("up_id", "INTEGER", "integer", "identifier", "up ID", distinct=9)
@@ -68,7 +79,7 @@ def related(count: int) -> object:
     return told
 
 
-@pytest.mark.parametrize("work", [named, keyed, related])
+@pytest.mark.parametrize("work", [named, keyed, proposed, related])
 def test_twice_the_tables_take_twice_the_steps(work: Callable[[int], object]) -> None:
     work(2)  # what is made once
     few, many = (lines_run(lambda count=count: work(count)) for count in (40, 80))  # type: ignore[misc]

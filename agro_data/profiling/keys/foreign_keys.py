@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agro_data.profiling.columns.statistics import rounded
-from agro_data.profiling.names.words import starts_with
+from agro_data.profiling.names.words import singular_word, starts_with
 from agro_data.profiling.profile import ForeignKey
 
 _GENERIC = frozenset(
@@ -78,14 +78,22 @@ class Containment:
 
 def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[Proposal]:
     """References that names suggest, best first; `taken` holds (table, column) pairs that already refer."""
-    keys = [(parent, key) for parent in tables for key in parent.unique]
+    called: dict[tuple[str, ...], list[tuple[int, str]]] = {}  # by the end of what refers to them
+    for place, parent in enumerate(tables):
+        for key in parent.unique:
+            for tail in {_tail(words) for words in _references(parent, key)}:
+                called.setdefault(tail, []).append((place, key))
     proposals = [
-        Proposal(child.name, column, parent.name, key, score)
-        for child in tables
+        Proposal(child.name, column, tables[parent].name, key, score)
+        for place, child in enumerate(tables)
         for column, words in child.columns.items()
         if (child.name, column) not in taken
-        for parent, key in keys
-        if not (parent is child and key == column) and (score := name_score(child, column, words, parent, key)) > 0
+        for parent, key in {
+            *called.get(_tail(words), ()),
+            *called.get(_tail(words[-1:]), ()),
+            *((place, key) for key in child.unique),
+        }
+        if (parent, key) != (place, column) and (score := name_score(child, column, words, tables[parent], key)) > 0
     ]
     return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
 
@@ -137,6 +145,17 @@ def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable,
         (len(words) > 1 and words[1:] == parent.words, 0.65, 0.0),  # "first order item"
     )
     return next((sure if primary else less for fits, sure, less in forms if fits), 0.0)
+
+
+def _references(parent: KeyTable, key: str) -> list[list[str]]:
+    """What columns that refer to `parent.key` are called, or what stands at the end of their names, to `name_score`."""
+    target = parent.columns[key]
+    own = [] if tuple(target) in _GENERIC else [target]
+    return [_after(parent.words, target), _after(parent.words[-1:], target), *own, target[:-1], parent.words]
+
+
+def _tail(words: list[str]) -> tuple[str, ...]:
+    return tuple(map(singular_word, words[-2:]))
 
 
 def _after(noun: list[str], key: list[str]) -> list[str]:
