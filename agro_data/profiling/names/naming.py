@@ -295,7 +295,8 @@ def _phrases(
     full: Mapping[str, list[str]], single: list[str], plural: list[str], others: list[list[str]], key: str
 ) -> dict[str, str]:
     """Phrases without the table's noun, which the noun gets back where two columns would be called the same."""
-    tidy = {column: _singular_before_key(words, [*others, single]) for column, words in full.items()}
+    nouns = [*others, single]
+    tidy = {column: _singular_before_key(words, nouns) for column, words in full.items()}
     short = {
         column: _without_noun(words, single, plural, others, is_key=column == key) for column, words in tidy.items()
     }
@@ -342,7 +343,7 @@ def _singular_before_key(words: list[str], nouns: list[list[str]]) -> list[str]:
     if len(words) < 2 or words[-1] not in ("id", "code", "name", "number", "key"):
         return words
     candidate = [*words[:-2], singular_word(words[-2]), words[-1]]
-    return candidate if any(starts_with(candidate, noun) and candidate[:-1] == noun for noun in nouns) else words
+    return candidate if candidate[:-1] in nouns else words
 
 
 def _in_capitals(phrase: str, identifier: str, aloud: bool) -> str:
