@@ -162,7 +162,14 @@ def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
         find_databases(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("given", ["postgresql://me:s3cret@localhost/shop", "mysql+pymysql://me:s3cret@db/shop"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "postgresql://me:s3cret@localhost/shop",
+        "mysql+pymysql://me:s3cret@db/shop",
+        "jdbc:postgresql://db/shop?user=me&password=s3cret",
+    ],
+)
 def test_an_address_of_a_server_is_told_and_not_repeated(given: str) -> None:
     for path in (given, Path(given)):
         with pytest.raises(ConfigError, match="agro snapshot") as refused:
