@@ -116,6 +116,7 @@ _FIGURES = "region,year,deaths\n" + "".join(f"R{n % 4},202{n // 4},{n * 7}\n" fo
     [
         ("", "\nSource: Office, Table 4.1\n", "last line is"),
         ("", "* provisional\nSource: Office\n", "last 2 lines are"),
+        ("", '\n"Source: Office, Table 4, page 1"\n', "last line is"),  # as many commas as a row has
         (
             "Deaths by region, all causes\n\n",
             "\n1) Figures of May, without corrections\n\n(p)\n",

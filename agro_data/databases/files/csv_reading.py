@@ -113,7 +113,11 @@ def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tup
     written, remarks = _written(connection, file, below.end)
     with readable(file, below.end) as path:
         rows = _counted_rows(connection, f"SELECT * FROM {_reader(path, written)}")
-    query, further = _query(connection, file, replace(written, passes_over=True, passes_over_padded=below.padded))
+    marks = dict(written.marks)
+    if not marks.get("quote") and not written.skipped:  # lines of a title are counted otherwise where quotes are known
+        marks["quote"] = '"'  # around a note
+    over = replace(written, marks=marks, passes_over=True, passes_over_padded=below.padded)
+    query, further = _query(connection, file, over)
     if _counted_rows(connection, query) != rows:
         return None
     lines = "last line is" if below.filled == 1 else f"last {below.filled} lines are"

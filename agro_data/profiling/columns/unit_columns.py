@@ -118,7 +118,7 @@ def _as_parents_say(
 ) -> TableProfile:
     """A table as its parents say, of which `telling` columns tell in what quantities differ, each with its sort."""
     untold = _untold(table)
-    found: dict[tuple[str, str], Sequence[Within]] = {}  # by quantity and sort
+    found: dict[tuple[str, str], list[Within]] = {}  # by quantity and sort
     for ways in _levels(table, by_name, up) if any(untold.values()) else ():
         said: dict[tuple[str, str], list[Within]] = {}
         for path in sorted(ways, key=lambda path: not _is_own(path, table, by_name)):
