@@ -56,7 +56,7 @@ def test_versions_are_known_only_where_rows_prove_them(tmp_path: Path) -> None:
     assert profile_database(sqlite_database(tmp_path / "two.sqlite", double)).table("dim_customer").versions is None
 
 
-@pytest.mark.parametrize("never", ["NULL", "'9999-12-31'"])
+@pytest.mark.parametrize("never", ["NULL", "'9999-12-31'", "'2999-12-31 00:00:00'"])
 def test_what_has_no_end_is_current_where_no_column_says_so(tmp_path: Path, never: str) -> None:
     script = f"""
     CREATE TABLE dim_tariff (tariff_sk INTEGER PRIMARY KEY, tariff_code TEXT, fee REAL, eff_from TEXT, eff_to TEXT);

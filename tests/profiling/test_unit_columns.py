@@ -81,6 +81,7 @@ def test_quantities_are_held_to_one_value_of_each_column_of_totals() -> None:
     ("column", "total"),
     [
         (_texts("cause", ("All causes", "Cancer", "Other")), "All causes"),
+        (_texts("sex", ("female", "male", "All")), "All"),
         (_texts("diagnosis_group", ("All diagnoses", "Births", "Cardiac")), "All diagnoses"),
         (_texts("sex", ("F", "M", "T")), "T"),
         (_texts("size", ("L", "M", "T")), ""),

@@ -42,7 +42,7 @@ _MEASURED = (
 _READINGS = word_set("value reading measurement result observation")  # their unit is the sensor's, or the test's
 _STEPS = 2  # from a row up to the one that says its unit
 
-_TOTAL = re.compile(r"(?:grand |sub)?totals?|overall|both (?:sexes|genders)|gesamt|insgesamt|_t")
+_TOTAL = re.compile(r"(?:grand |sub)?totals?|all|overall|both (?:sexes|genders)|gesamt|insgesamt|_t")
 _ALL = re.compile(r"all (\w+)")
 _SEXES = word_set("m f t")  # of which T is the total
 

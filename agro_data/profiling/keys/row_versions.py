@@ -18,7 +18,8 @@ from agro_data.profiling.profile import ColumnProfile, TableProfile, Versions
 _BOUND = r"(?:dbt_)?(?:valid|eff(?:ective)?|row|record|scd)_?(?:%s)(?:_?(?:date|dt|ts|at))?"  # when rows hold
 _BEGINS, _ENDS = (re.compile(_BOUND % words) for words in ("from|start|begin", "to|until|thru|end"))
 _CURRENT = re.compile(r"(?:is_?)?(?:current|latest)(?:_?(?:flag|ind|indicator|row|record|version))?")
-_NEVER = "9999-"  # begins the day at which what nothing has followed ends, where that is not NULL
+# When what nothing has followed ends, where that is not NULL.
+_NEVER = re.compile(r"(?:9999|2999|3000)-?\d\d-?\d\d.*")
 _CODES = word_set("code id number no nr key")
 _YES = ("1", "y", "yes", "t", "true", "current")
 _CHANGED = 5  # things of several versions, from which on it is seen what no version changes
@@ -55,9 +56,9 @@ def _is_open(column: ColumnProfile) -> bool:
     return bool(_ENDS.fullmatch(column.name.lower())) and (column.null_share > 0 or _never(column) is not None)
 
 
-def _never(column: ColumnProfile) -> str | None:
+def _never(column: ColumnProfile) -> int | str | None:
     last = column.maximum
-    return last if isinstance(last, str) and last.startswith(_NEVER) else None
+    return last if isinstance(last, int | str) and _NEVER.fullmatch(str(last)) else None
 
 
 def with_versions(
