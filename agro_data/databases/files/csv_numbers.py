@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import duckdb
 
 _GLANCE = 2_000  # rows that show which columns may be numbers
-_LIKE = r"[+-]?[\d.][\d.,'’\x{a0}\x{202f}]*([eE][+-]?\d+)?"  # what any of the forms looks like
 
 
 class _Form(NamedTuple):
@@ -56,18 +55,15 @@ def numbers_in(
     connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], delimiter: str
 ) -> dict[str, Numbers]:
     """Those `columns` of texts whose values are all numbers or a word for what is missing; `rows` is a query."""
-    likely = _likely(connection, rows, columns)
     forms = [_PLAIN, _THOUSANDS, _COMMA_IN_QUOTES if delimiter == "," else _COMMA]
     found: dict[str, Numbers] = {}
-    for name, (held, missing, words, *counts) in _counted(connection, rows, likely, forms).items():
-        for place, form in enumerate(forms):
-            numbers, whole, certain = counts[place * 3 : place * 3 + 3]
-            told = words > 0 if form is _PLAIN else certain > 0
-            if held == numbers + missing and numbers >= FEWEST_NUMBERS and words <= MOST_MARKERS and told:
-                value = f"CASE WHEN NOT {_is_missing(quoted(name))} THEN {form.plain.format(quoted(name))} END"
-                kind = "BIGINT" if numbers == whole else "DOUBLE"
-                found[name] = Numbers(f"TRY_CAST({value} AS {kind})", words > 0, form.said)
-                break
+    for (name, form), counts in _counted(connection, rows, _likely(connection, rows, columns, forms)).items():
+        held, missing, words, numbers, whole, certain = counts
+        told = words > 0 if form is _PLAIN else certain > 0
+        if held == numbers + missing and numbers >= FEWEST_NUMBERS and words <= MOST_MARKERS and told:
+            value = f"CASE WHEN NOT {_is_missing(quoted(name))} THEN {form.plain.format(quoted(name))} END"
+            kind = "BIGINT" if numbers == whole else "DOUBLE"
+            found.setdefault(name, Numbers(f"TRY_CAST({value} AS {kind})", words > 0, form.said))
     return found
 
 
@@ -85,36 +81,39 @@ def _names(columns: Iterable[str]) -> str:
     return ", ".join(map(repr, columns))
 
 
-def _likely(connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str]) -> list[str]:
-    """The columns whose first values all look like numbers."""
-    if not columns:
+def _likely(
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], forms: Sequence[_Form]
+) -> list[tuple[str, _Form]]:
+    """The columns whose first values may all be numbers, with each form that they may have."""
+    pairs = [(name, form) for name in columns for form in forms]
+    if not pairs:
         return []
-    looks = [
-        f"bool_and(regexp_full_match({name}, {literal(_LIKE)}) OR {_is_missing(name)})" for name in map(quoted, columns)
-    ]
-    query = f"SELECT {', '.join(looks)} FROM (SELECT * FROM ({rows}) LIMIT {_GLANCE})"
-    return [name for name, likely in zip(columns, connection.execute(query).fetchall()[0], strict=True) if likely]
+    fit = ", ".join(f"bool_and({_fits(name, form.number)} OR {_is_missing(quoted(name))})" for name, form in pairs)
+    row = connection.execute(f"SELECT {fit} FROM (SELECT * FROM ({rows}) LIMIT {_GLANCE})").fetchall()[0]
+    return [pair for pair, likely in zip(pairs, row, strict=True) if likely]
 
 
 def _counted(
-    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], forms: Sequence[_Form]
-) -> dict[str, Sequence[int]]:
-    """Of each column its values, words for what is missing and different ones of them; then for each form the numbers,
-    the whole ones, and those that can be nothing else."""
-    if not columns:
+    connection: duckdb.DuckDBPyConnection, rows: str, pairs: Sequence[tuple[str, _Form]]
+) -> dict[tuple[str, _Form], Sequence[int]]:
+    """Of each column in each form its values, words for what is missing, different ones of them, numbers, whole ones,
+    and numbers that have no other form."""
+    if not pairs:
         return {}
     counts: list[str] = []
-    for name in map(quoted, columns):
-        counts += [f"count({name})", f"count(*) FILTER (WHERE {_is_missing(name)})"]
-        counts += [f"count(DISTINCT {name}) FILTER (WHERE {_is_missing(name)})"]
-        for form in forms:
-            finite = f"isfinite(TRY_CAST({form.plain.format(name)} AS DOUBLE))"
-            number = f"regexp_full_match({name}, {literal(form.number)}) AND {finite}"
-            for more in ("true", *(f"regexp_full_match({name}, {literal(one)})" for one in (form.whole, form.certain))):
-                counts.append(f"count(*) FILTER (WHERE {number} AND {more})")
+    for name, form in pairs:
+        column, missing = quoted(name), _is_missing(quoted(name))
+        finite = f"isfinite(TRY_CAST({form.plain.format(column)} AS DOUBLE))"
+        numbers = [f"{_fits(name, one)} AND {finite}" for one in (form.number, form.whole, form.certain)]
+        counts += [f"count({column})", f"count(*) FILTER (WHERE {missing})"]
+        counts += [f"count(DISTINCT {column}) FILTER (WHERE {missing})"]
+        counts += [f"count(*) FILTER (WHERE {number})" for number in numbers]
     row = connection.execute(f"SELECT {', '.join(counts)} FROM ({rows})").fetchall()[0]
-    width = len(counts) // len(columns)
-    return {name: row[place * width : (place + 1) * width] for place, name in enumerate(columns)}
+    return {pair: row[place * 6 : place * 6 + 6] for place, pair in enumerate(pairs)}
+
+
+def _fits(name: str, form: str) -> str:
+    return f"regexp_full_match({quoted(name)}, {literal(form)})"
 
 
 def _is_missing(column: str) -> str:
