@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.culprits import by_halves
+from agro_data.pairs.demonstrating import demonstrated
 from agro_data.pairs.execution.executing import examine
 from agro_data.pairs.execution.reading import check_reading
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
 from agro_data.pairs.question.wording import check_wording
 from agro_data.pairs.rows.counted_groups import check_counted_groups
-from agro_data.pairs.rows.distinct import check_distinct
+from agro_data.pairs.rows.distinct import offer_distinct
 from agro_data.pairs.rows.joins import check_joins
-from agro_data.pairs.rows.namesakes import check_namesakes
-from agro_data.pairs.rows.negated import check_negated
-from agro_data.pairs.rows.outer_joins import check_outer_joins
-from agro_data.pairs.rows.repeats import check_repeats
+from agro_data.pairs.rows.namesakes import offer_namesakes
+from agro_data.pairs.rows.negated import offer_negated
+from agro_data.pairs.rows.outer_joins import offer_outer_joins
+from agro_data.pairs.rows.repeats import offer_repeats
 from agro_data.pairs.values.divisions import check_divisions
-from agro_data.pairs.values.literal_forms import check_after_days, check_literal_forms
+from agro_data.pairs.values.literal_forms import check_literal_forms, offer_after_days
 from agro_data.pairs.values.literals import check_literals
 from agro_data.pairs.values.nulls import check_nulls
 from agro_data.pairs.values.read_as_dates import check_read_as_dates
@@ -31,7 +33,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.resolution import Resolution
 
 # What a question asks for, against what the data give.
-_OF_BOTH = (check_repeats, check_outer_joins, check_distinct, check_namesakes, check_negated, check_after_days)
+_OF_BOTH = (offer_repeats, offer_outer_joins, offer_distinct, offer_namesakes, offer_negated, offer_after_days)
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ def _check_together(
                 if KINDS[one.kind].severity == "error":
                     yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
 
-    shown = [check(database, pairs, names, profile, sandbox) for check in _OF_BOTH]
+    offered = [offer(pairs, names, profile) for offer in _OF_BOTH]
+    shown = demonstrated(database, [list(chain.from_iterable(each)) for each in zip(*offered, strict=True)], sandbox)
     told = tuple(
-        causes((*found[pair.sql], *further(pair), *wording(pair), *(one for some in shown for one in some[number])))
-        for number, pair in enumerate(pairs)
+        causes((*found[pair.sql], *further(pair), *wording(pair), *some))
+        for pair, some in zip(pairs, shown, strict=True)
     )
     return Found(told, results, names)

@@ -12,10 +12,9 @@ from itertools import islice
 
 from sqlglot import exp
 
-from agro_data.databases.hostile.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.rows.row_keys import nouns_of, row_keys
@@ -39,21 +38,16 @@ _FIRST = re.compile(
 _COUNTED = re.compile(rf"\b(?:how many|(?:number|count) of)(?: (?:the|all|total))* {_DIFFERENT}(?: \w+)?")
 
 
-def check_distinct(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order."""
-    offers = [
-        list(islice(_offers(question, names[pair.sql], profile, database.dialect), 1))
+def offer_distinct(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order."""
+    return [
+        list(islice(_offers(question, names[pair.sql], profile, profile.dialect), 1))
         if pair.sql in names and re.search(_DIFFERENT, question := plain(pair.question))
         else []
         for pair in pairs
     ]
-    return demonstrated(database, offers, sandbox)
 
 
 def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:

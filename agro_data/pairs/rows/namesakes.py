@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from agro_data.databases.hostile.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
@@ -27,16 +26,12 @@ _EACH_NAME = re.compile(r"\b(?:each|every|per|by)(?: \w+){0,3} (?:names?|titles?
 _SHAPED = ("group", "having", "limit", "offset", "windows", "qualify")
 
 
-def check_namesakes(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order."""
-    found = [_offer(pair, names[pair.sql], profile, database.dialect) if pair.sql in names else None for pair in pairs]
-    return demonstrated(database, [[offer] if offer is not None else [] for offer in found], sandbox)
+def offer_namesakes(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order."""
+    found = [_offer(pair, names[pair.sql], profile, profile.dialect) if pair.sql in names else None for pair in pairs]
+    return [[offer] if offer is not None else [] for offer in found]
 
 
 def _offer(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Offer | None:

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from agro_data.databases.hostile.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
@@ -29,21 +28,16 @@ _NONE = re.compile(
 )
 
 
-def check_negated(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order."""
-    offers = [
-        list(_offers(pair, names[pair.sql], profile, database.dialect))
+def offer_negated(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order."""
+    return [
+        list(_offers(pair, names[pair.sql], profile, profile.dialect))
         if pair.sql in names and _NOT.search(pair.question)
         else []
         for pair in pairs
     ]
-    return demonstrated(database, offers, sandbox)
 
 
 def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.hostile.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of
@@ -48,26 +47,22 @@ class _Outer:
         return binding is not None and binding.source is self.source
 
 
-def check_outer_joins(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order."""
+def offer_outer_joins(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order."""
     keys = instance_schema(profile)
-    names = {sql: joined_on(found, database.dialect, profile.schema) for sql, found in names.items()}
+    names = {sql: joined_on(found, profile.dialect, profile.schema) for sql, found in names.items()}
     joins = {sql: list(_outer_joins(found)) for sql, found in names.items()}
-    told = {sql: list(_counted(names[sql], some, profile, database.dialect)) for sql, some in joins.items() if some}
+    told = {sql: list(_counted(names[sql], some, profile, profile.dialect)) for sql, some in joins.items() if some}
     offers: list[list[Offer]] = []
     for pair in pairs:
         said: list[Finding] = []
         if joins.get(pair.sql):
             said += told[pair.sql]
-            said += _undone(pair, names[pair.sql], joins[pair.sql], keys, database.dialect)
+            said += _undone(pair, names[pair.sql], joins[pair.sql], keys, profile.dialect)
         offers.append([Offer(one, pair.sql, one.witness, names[pair.sql].ordered) for one in said])
-    return demonstrated(database, offers, sandbox)
+    return offers
 
 
 def _outer_joins(found: Resolution) -> Iterator[_Outer]:

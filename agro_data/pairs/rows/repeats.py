@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs.demonstrating import Offer, demonstrated
+from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.rows.row_keys import RowKey, nouns_of, only_table, row_keys
@@ -58,24 +57,19 @@ class _Once:
     alone: str = ""  # what to hold against `once` where that is only a part of the statement
 
 
-def check_repeats(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order."""
-    offers = [
+def offer_repeats(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order."""
+    return [
         [
             _offer(one, pair.sql, names[pair.sql].ordered)
-            for one in _offers(plain(pair.question), names[pair.sql], profile, database.dialect)
+            for one in _offers(plain(pair.question), names[pair.sql], profile, profile.dialect)
         ]
         if pair.sql in names and pair.question.strip()
         else []
         for pair in pairs
     ]
-    return demonstrated(database, offers, sandbox)
 
 
 def _offer(one: _Once, sql: str, ordered: bool) -> Offer:

@@ -65,38 +65,35 @@ def check_literal_forms(
 ) -> dict[str, list[Finding]]:
     """Findings of each statement."""
     changes = {sql: list(_changes(found, profile, database.dialect)) for sql, found in names.items()}
-    return _proved(database, names, changes, sandbox)
+    offers = _offers(names, changes, database.dialect)
+    return dict(zip(offers, demonstrated(database, list(offers.values()), sandbox), strict=True))
 
 
-def check_after_days(
-    database: Database,
-    pairs: Sequence[Pair],
-    names: Mapping[str, Resolution],
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-) -> list[list[Finding]]:
-    """Findings of each pair, in order: a day that moments are asked to be after, which are compared with its first."""
+def offer_after_days(
+    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
+) -> list[list[Offer]]:
+    """What is offered for each pair, in order: another comparison with the first moment of a day, where what is after
+    the day is asked for.
+    """
     asked = dict.fromkeys(pair.sql for pair in pairs if pair.sql in names and _AFTER.search(pair.question))
-    changes = {sql: list(_changes(names[sql], profile, database.dialect, after=True)) for sql in asked}
-    found = _proved(database, names, changes, sandbox)
-    return [found[pair.sql] if pair.sql in found and _AFTER.search(pair.question) else [] for pair in pairs]
+    changes = {sql: list(_changes(names[sql], profile, profile.dialect, after=True)) for sql in asked}
+    offers = _offers(names, changes, profile.dialect)
+    return [offers[pair.sql] if pair.sql in offers and _AFTER.search(pair.question) else [] for pair in pairs]
 
 
-def _proved(
-    database: Database, names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], sandbox: Sandbox
-) -> dict[str, list[Finding]]:
-    """The findings of each statement whose answer is another with its changes."""
-    offers: list[list[Offer]] = []
+def _offers(
+    names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], dialect: Dialect
+) -> dict[str, list[Offer]]:
+    """Each statement with its changes."""
+    offers: dict[str, list[Offer]] = {sql: [] for sql in changes}
     for sql, some in changes.items():
-        offers.append([])
         nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
         if nodes:
             says = " ".join(dict.fromkeys(one.says for one in some))
-            text = rewritten(names[sql], nodes, database.dialect)
+            text = rewritten(names[sql], nodes, dialect)
             mended = text if all(one.sure for one in some) else ""
-            finding = Finding("literal_other_form", says, mended=mended)
-            offers[-1].append(Offer(finding, sql, text, names[sql].ordered))
-    return dict(zip(changes, demonstrated(database, offers, sandbox), strict=True))
+            offers[sql].append(Offer(Finding("literal_other_form", says, mended=mended), sql, text, names[sql].ordered))
+    return offers
 
 
 def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, after: bool = False) -> Iterator[_Change]:
