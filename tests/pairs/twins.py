@@ -204,6 +204,18 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
          "SELECT name FROM stall JOIN sale USING (stall_id) GROUP BY stall_id, name ORDER BY count(*), name LIMIT 1"),
     ),
     (
+        "extreme_reversed",  # what is left out is not asked for
+        ("Which sale is the largest?", "SELECT sale_id FROM sale ORDER BY amount, sale_id LIMIT 1"),
+        ("Three sales, but the largest, by amount?", "SELECT sale_id FROM sale ORDER BY amount, sale_id LIMIT 3"),
+    ),
+    (
+        "extreme_reversed",
+        ("Which is the most popular stall?",
+         "SELECT stall_id FROM sale GROUP BY stall_id ORDER BY count(*), stall_id LIMIT 1"),
+        ("Which stall isn't among the most popular?",
+         "SELECT stall_id FROM sale GROUP BY stall_id ORDER BY count(*), stall_id LIMIT 1"),
+    ),
+    (
         "extreme_reversed",
         ("The top two stalls by sales?",
          "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 2"),

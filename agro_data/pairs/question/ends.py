@@ -34,6 +34,13 @@ _MOST_OF = re.compile(
 )
 _SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
 _OLDEST, _YOUNGEST = re.compile(r"\boldest\b", re.IGNORECASE), re.compile(r"\byoungest\b", re.IGNORECASE)
+_EXTREME = "|".join(one.pattern for one in (_SURE_MOST, _MOST_OF, _SURE_LEAST, _OLDEST, _YOUNGEST))
+_BUT_THE_EXTREME = re.compile(  # which asks for the others
+    r"(?:\b(?:not|never|except|without|besides|but(?= the)|(?:other|rather) than|apart from|"
+    r"(?:skip|exclud|ignor|omit)\w*)\b|n't\b)(?: \w+){0,3} "
+    rf"(?:{_EXTREME}|\b(?:earliest|latest|newest|most recent)\b)",
+    re.IGNORECASE,
+)
 _RANKS = frozenset(
     {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
     | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
@@ -47,8 +54,9 @@ def check_ends(question: str, found: Resolution, profile: DatabaseProfile) -> It
     """Findings of one pair."""
     said = _NAMES.sub("name", question)
     yield from _direction(said, found, profile)
-    yield from _first_rows(said, found, profile)
-    yield from _extremes(said, found, profile)
+    if _BUT_THE_EXTREME.search(said) is None:
+        yield from _first_rows(said, found, profile)
+        yield from _extremes(said, found, profile)
 
 
 def _direction(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
