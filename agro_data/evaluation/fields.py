@@ -21,13 +21,15 @@ QUESTION = (
 )
 SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
 GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")
-_MODEL = ("pred", "predicted", "predict", "prediction", "generated", "model", "final", "output", "candidate", "llm")
+_WRITTEN = ("pred", "predicted", "predict", "prediction", "generated", "final", "output", "candidate")
 PREDICTED = (
     *("pred", "preds", "prediction", "predictions", "predicted_sql", "pred_sql", "pred_sqls", "predicted_query"),
-    *("predicted", "predict_sql", "generated_sql", "model_output", "output", "response", "completion", "completions"),
-    *("candidates", "samples", "generated", "generated_text", "pred_sql_query", "predicted_sql_query"),
-    *(f"{who}_{what}" for who in _MODEL for what in ("sql", "query")),
-    *(f"{what}_{who}" for who in _MODEL for what in ("sql", "query")),
+    *("predicted", "pred_sql_query", "predicted_sql_query"),
+    *(f"{how}_{what}" for how in (*_WRITTEN, "model", "llm") for what in ("sql", "query")),
+    *(f"{what}_{how}" for how in _WRITTEN for what in ("sql", "query")),  # `sql_model` says which model
+    # Beside these, what may have words around the SQL.
+    *("generated", "generated_text", "model_output", "output", "response", "completion", "completions"),
+    *("candidates", "samples"),
 )
 DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid", "database_name")
 EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge", "full_instructions", "instructions")

@@ -100,6 +100,16 @@ def test_whoever_wrote_it_predicted_it(tmp_path: Path, name: str) -> None:
     assert {p.predictions for p in loaded.predictions} == {("SELECT 8",)}
 
 
+@pytest.mark.parametrize(
+    "beside", [{"response": "It is SELECT 8"}, {"output": "SELECT 9"}, {"sql_model": "gpt"}, {"query_llm": "gpt"}]
+)
+def test_a_field_of_sql_counts_before_one_that_may_have_words_or_a_name(tmp_path: Path, beside: dict[str, str]) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    name = "sql" if "gpt" in beside.values() else "final_sql"
+    loaded = load_predictions(write(tmp_path / "p.jsonl", [{**beside, name: "SELECT 8"} for _ in ROWS]), gold)
+    assert {p.predictions for p in loaded.predictions} == {("SELECT 8",)}
+
+
 def test_bird_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", ROWS[:2])
     mark = "\t----- bird -----\t"
