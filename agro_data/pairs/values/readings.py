@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS
 from agro_data.databases.types import Cell, Dialect
-from agro_data.pairs.values.written_dates import date_ways
+from agro_data.pairs.values.written_dates import DATE, date_ways
 from agro_data.profiling.columns.statistics import as_number, markers_among
 
 _SPACES = "'’ \u00a0\u202f"
@@ -112,10 +112,7 @@ def may_be_read(value: Cell) -> bool:
     if as_number(value) is not None or not isinstance(value, str):
         return as_number(value) is not None
     text = value.strip()
-    return any(_form(comma).fullmatch(text) for comma in (False, True)) or bool(_DATED.fullmatch(text))
-
-
-_DATED = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T][\d:.]+( ?[AaPp][Mm])?)?")
+    return any(_form(comma).fullmatch(text) for comma in (False, True)) or bool(DATE.fullmatch(text))
 
 
 def _form(comma: bool) -> re.Pattern[str]:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from agro_data.databases.types import Cell, Dialect
 
 MOST_WAYS = 4  # in which the dates of one column may be read
-_DATE = re.compile(
+DATE = re.compile(
     r"(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})"
     r"(?:(?P<gap>[ T])(?P<hour>\d\d?)(?P<minute>:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d+)?"
     r"(?: ?(?P<half>[AaPp])[Mm])?)?"
@@ -156,7 +156,7 @@ class Dates:
 
     def value(self, cell: Cell) -> Cell:
         """The date that a text is, as ISO writes it; another cell as it is."""
-        match = _DATE.fullmatch(cell) if isinstance(cell, str) else None
+        match = DATE.fullmatch(cell) if isinstance(cell, str) else None
         if match is None:
             return cell
         form = next((form for form in self.forms if form.shape.key == _key(match)), None)
@@ -187,7 +187,7 @@ def date_ways(texts: Sequence[str], markers: tuple[str, ...], dialect: Dialect) 
     """The ways in which all these texts are dates; none where they sort as such, or may mean too much."""
     groups: dict[tuple[str, bool, int], list[re.Match[str]]] = {}
     for text in texts:
-        match = _DATE.fullmatch(text)
+        match = DATE.fullmatch(text)
         if match is None:
             return ()
         groups.setdefault(_key(match), []).append(match)
