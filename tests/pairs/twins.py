@@ -217,6 +217,13 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "extreme_reversed",
+        ("Which stall has the most sales?",
+         "SELECT stall_id FROM sale GROUP BY stall_id ORDER BY count(*), stall_id LIMIT 1"),
+        ("Which stall is the most distant from the best sellers?",
+         "SELECT stall_id FROM sale GROUP BY stall_id ORDER BY count(*), stall_id LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
         ("The top two stalls by sales?",
          "SELECT stall_id, sum(amount) AS total FROM sale GROUP BY stall_id ORDER BY total, stall_id LIMIT 2"),
         ("The top 3 cheapest stalls?",

@@ -26,9 +26,10 @@ _LEAST = re.compile(
     re.IGNORECASE,
 )
 _SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
-# Of counts and sums: "the most customers", "the most popular", not "the most recent customers".
+# Of counts and sums: "the most customers", "the most popular", not "the most recent customers" or "the most distant".
 _MOST_OF = re.compile(
-    r"(?<!\bat )\bmost\b(?! (?:recent|recently|expensive|senior|junior|experienced|of)\b)|"
+    r"(?<!\bat )\bmost(?= (?:number|total|overall|popular|common|frequent|often|people|children|women|men|staff)|"
+    r" (?!\w*(?:ou|s)s\b)\w+s\b|\W*$)|"
     rf"\btop (?:\d+|{'|'.join(NUMBER_WORDS)})\b",
     re.IGNORECASE,
 )
