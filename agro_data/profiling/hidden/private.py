@@ -125,9 +125,8 @@ def said_of_private(profile: DatabaseProfile, semantics: Semantics) -> Iterator[
     if found:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         yield (
-            f"private of people, and may be asked for and shown: {', '.join(found[:SHOWN])}{more}; "
-            "`agro databases --draft` writes a semantics.yml that hides all but keys, `agro build --values synthetic` "
-            "shows no value"
+            f"private of people, and asked for unless hidden: {', '.join(found[:SHOWN])}{more}; hide them in a "
+            "semantics.yml (`agro databases PATH --draft` writes one), or build with --values synthetic"
         )
 
 
