@@ -178,6 +178,8 @@ def test_groups_of_a_calendar_are_the_same_groups(part: str, said: str, kind: st
         ("SELECT SUM(total) / SUM(total) FROM \"order\"", "expression"),
         ("SELECT MAX(total) * MIN(total) FROM \"order\"", "expression"),
         ("SELECT AVG(total) / 60 FROM \"order\"", "expression"),
+        ("SELECT SUM(salary) FROM \"order\" JOIN employees USING (employee_id) WHERE status = 'open'", "not_said"),
+        ("SELECT city, AVG(salary) FROM \"order\" JOIN employees USING (employee_id) GROUP BY city", "not_said"),
         ("SELECT CASE WHEN COUNT(*) = 5 THEN 0 ELSE SUM(total) / COUNT(*) END FROM \"order\"", "condition"),
         ("SELECT STDDEV(total) / AVG(total) FROM \"order\"", "expression"),
         ("SELECT (SUM(max_stock) - SUM(min_stock)) / NULLIF(SUM(min_stock), 0) FROM products", "expression"),

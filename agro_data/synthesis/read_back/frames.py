@@ -57,6 +57,7 @@ def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
         (any(isinstance(part, InQuery) for part in parts), "a membership"),
         (_parts_differ(query, profile), "a sum of differences, of which a side may be unknown: not that of the sums"),
         (_loses_rows(query, atlas), "a figure under a condition on what not every row has"),
+        (_repeats_values(query), "a sum or an average of what several rows share, each of them counted"),
     )
     for fault, said in faults:
         if fault:
@@ -245,6 +246,13 @@ def _loses_rows(query: Query, atlas: Atlas) -> bool:
     tested = {node.source for node in walk(tuple(tests)) if isinstance(node, Column)}
     joined = ((tables[join.left], tables[join.right], join.columns) in whole for join in query.joins)
     return bool(tested - {query.subject.alias}) and not all(joined)
+
+
+def _repeats_values(query: Query) -> bool:
+    """Whether a value of a parent is summed once for each row that refers to it."""
+    figures = [node for node in walk((query.select, query.having, query.order_by)) if isinstance(node, Aggregate)]
+    added = tuple(figure.argument for figure in figures if figure.function in ("sum", "avg"))
+    return any(isinstance(node, Column) and node.source != query.subject.alias for node in walk(added))
 
 
 def _stray(query: Query, atlas: Atlas) -> str:
