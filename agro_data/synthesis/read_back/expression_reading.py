@@ -195,10 +195,12 @@ class ExpressionReader(ABC):
         if kind is None or not sides or not all(type(side) in AGGREGATES or conditional(side) for side in sides):
             return None
         left, right = map(self.aggregate, sides)
+        self._check_extremes(left, right)
         return Arithmetic(kind, left, right) if left != right else None
 
     def _divided(self, over: Aggregate, under: Aggregate, node: exp.Expr) -> Expression:
         """A quotient of figures as what it is: a percentage, an average, or a ratio."""
+        self._check_extremes(over, under)
         if not divides(node, self.atlas.profile.dialect) and self._is_whole(over) and self._is_whole(under):
             raise Beyond("expression", "SQLite divides whole numbers without a fraction")
         if over.where is not None and under == replace(over, where=None) == Aggregate("count"):
@@ -212,6 +214,17 @@ class ExpressionReader(ABC):
         if over == under:
             raise Beyond("expression", "a figure divided by itself")
         return Arithmetic("/", over, under)
+
+    def _check_number(self, held: Expression | None) -> None:
+        """Raise `Beyond` for a date, a text or a flag, with which SQLite computes as if it were a number."""
+        if isinstance(held, Column) and not is_number(self.profile_of(held)):
+            raise Beyond("expression", f"{held.name}, which is no number, is computed with")
+
+    def _check_extremes(self, *figures: Aggregate) -> None:
+        """The same of the figures that are one value of a column."""
+        for figure in figures:
+            if figure.function in ("min", "max"):
+                self._check_number(figure.argument)
 
     def _is_whole(self, figure: Aggregate) -> bool:
         """Whether a figure is a whole number."""
@@ -264,9 +277,13 @@ class ExpressionReader(ABC):
             if value is None or function == "count":  # which counts the rows that have one
                 raise Beyond("expression", f"a figure of {self.said(inner)}")
             return Aggregate(function, value)
-        self.profile_of(column)
+        profile = self.profile_of(column)
         if self.kept is not None:
             return self._of_kept(function, column, distinct, self.kept)
+        if function == "sum" and profile.kind == "boolean":
+            return Aggregate("count", where=self._plain(inner))
+        if function in ("sum", "avg"):
+            self._check_number(column)
         if function == "count" and not distinct:
             return Aggregate("count", where=self._known(column))
         return Aggregate(function, column, distinct)
@@ -296,6 +313,8 @@ class ExpressionReader(ABC):
             return Aggregate("count", where=all_of([*conjuncts(where), *conjuncts(known)]))
         if found.distinct and found.function != "count":
             raise Beyond("expression", "DISTINCT is read in COUNT of one column")
+        if found.function in ("sum", "avg"):
+            self._check_number(column)
         return Aggregate(found.function, column, found.distinct, where)
 
     def _plain(self, condition: exp.Expr) -> Predicate:
