@@ -102,8 +102,9 @@ def redrawn(sql: str, atlas: Atlas, rng: Random) -> str | None:
     found = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
     rows = _rows(found, atlas, rng)
     taken: dict[tuple[str, str, str], set[Cell]] = {}
-    cuts = _cuts(found, atlas)
-    for place in places_of(found):
+    places = places_of(found)
+    cuts = _cuts(found.tree, places, atlas)
+    for place in places:
         if place.source.table not in atlas.by_name:
             return None
         if id(place.node) in cuts:
@@ -286,11 +287,11 @@ def _drawn(place: Place, row: Row | None, used: set[Cell], atlas: Atlas, rng: Ra
     return _bound(here, [*profile.quantiles, *known], place.use)
 
 
-def _cuts(found: Resolution, atlas: Atlas) -> dict[int, Cell]:
+def _cuts(tree: exp.Expr, compared: list[Place], atlas: Atlas) -> dict[int, Cell]:
     """Bounds that rise, or fall, for the bands of each CASE, by `id` of their literal: quantiles of its column."""
     made: dict[int, Cell] = {}
-    of_bands = [(place.node.find_ancestor(exp.Case, exp.Select), place) for place in places_of(found)]
-    for case in found.tree.find_all(exp.Case):
+    of_bands = [(place.node.find_ancestor(exp.Case, exp.Select), place) for place in compared]
+    for case in tree.find_all(exp.Case):
         places = [place for around, place in of_bands if around is case and place.source.table in atlas.by_name]
         uses = {(place.source.table, place.column, place.use) for place in places}
         if len(places) < 2 or len(uses) != 1 or places[0].use not in ("above", "below"):
