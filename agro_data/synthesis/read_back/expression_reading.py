@@ -215,16 +215,17 @@ class ExpressionReader(ABC):
             raise Beyond("expression", "a figure divided by itself")
         return Arithmetic("/", over, under)
 
-    def _check_number(self, held: Expression | None) -> None:
-        """Raise `Beyond` for a date, a text or a flag, with which SQLite computes as if it were a number."""
-        if isinstance(held, Column) and not is_number(self.profile_of(held)):
-            raise Beyond("expression", f"{held.name}, which is no number, is computed with")
+    def _check_added(self, column: Column) -> None:
+        """Raise `Beyond` for a date or a flag, which SQLite adds up as if it were a number; a text may be one."""
+        profile = self.profile_of(column)
+        if profile.role == "date" or profile.kind == "boolean":
+            raise Beyond("expression", f"a sum or an average of {column.name}, which is no number")
 
     def _check_extremes(self, *figures: Aggregate) -> None:
-        """The same of the figures that are one value of a column."""
-        for figure in figures:
-            if figure.function in ("min", "max"):
-                self._check_number(figure.argument)
+        """Raise `Beyond` for the first or last of what is no number, where it is computed with."""
+        for held in (figure.argument for figure in figures if figure.function in ("min", "max")):
+            if isinstance(held, Column) and not is_number(self.profile_of(held)):
+                raise Beyond("expression", f"{held.name}, which is no number, is computed with")
 
     def _is_whole(self, figure: Aggregate) -> bool:
         """Whether a figure is a whole number."""
@@ -283,7 +284,7 @@ class ExpressionReader(ABC):
         if function == "sum" and profile.kind == "boolean":
             return Aggregate("count", where=self._plain(inner))
         if function in ("sum", "avg"):
-            self._check_number(column)
+            self._check_added(column)
         if function == "count" and not distinct:
             return Aggregate("count", where=self._known(column))
         return Aggregate(function, column, distinct)
@@ -314,7 +315,7 @@ class ExpressionReader(ABC):
         if found.distinct and found.function != "count":
             raise Beyond("expression", "DISTINCT is read in COUNT of one column")
         if found.function in ("sum", "avg"):
-            self._check_number(column)
+            self._check_added(column)
         return Aggregate(found.function, column, found.distinct, where)
 
     def _plain(self, condition: exp.Expr) -> Predicate:
