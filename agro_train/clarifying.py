@@ -14,8 +14,8 @@ from agro_data.diversity.normal_forms import normal_question
 from agro_data.intent.withheld import stems
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.concealing import Hidden
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 MOST = 300  # characters: who lists a whole schema has named everything
 # Limits on the question's own words beside a name; the words of a table and a column come with it, in a sentence that

@@ -24,8 +24,8 @@ from agro_data.protocol import (
 )
 from agro_data.sql.concealing import NotThere, conceal
 from agro_data.sql.facts import SqlFacts, sql_facts
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.execution import execute
 from agro_data.verify.failures import failure_class

@@ -24,7 +24,7 @@ from agro_data.protocol import MAX_TURNS
 from agro_data.publish.publication.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.scope import Schema
 from agro_train.clarifying import Points, points_of
 
 

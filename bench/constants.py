@@ -19,8 +19,8 @@ from agro_data.databases.discovery.catalog import find_databases
 from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.profiling.cache import cached_profile
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Schema, resolve
 from bench.parts.tables import show
 
 KINDS = ("a text", "a number", "neither")

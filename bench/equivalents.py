@@ -37,9 +37,9 @@ from agro_data.populate.schema import PopulateError, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import strict
 from agro_data.verify.mutants import Mutant, mutants_of
 from agro_data.verify.proofs import proved_equivalent

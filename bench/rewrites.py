@@ -32,12 +32,12 @@ from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.comparisons import COMPARISONS, TURNED
 from agro_data.sql.conditions import joined
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.verify.equivalence import strict
 from bench.parts.chance import by_chance
 from bench.parts.memberships import in_as_exists, in_as_join, join_as_exists, join_as_in, subquery_as_cte

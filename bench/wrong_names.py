@@ -23,9 +23,9 @@ from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.cache import cached_profile
+from agro_data.sql.names.resolution import Scope
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Scope
-from agro_data.sql.scope import Schema, resolve
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.golds import Case, GoldResults
 from agro_data.verify.grade import grade_many

@@ -13,7 +13,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialising.linking import SchemaIndex, index_schema
 from agro_data.profiling.serialising.serialise import fit_schema
 from agro_data.protocol import ENGINES
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.golds import Case
 from agro_data.verify.ordering import orders
 

@@ -19,7 +19,7 @@ from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.software import code_version
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.certificates.certifier import Certifier
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.chance.shuffled_copy import shuffled_copy

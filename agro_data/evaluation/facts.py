@@ -12,8 +12,8 @@ from agro_data.databases.types import Database, Dialect, Placed
 from agro_data.evaluation.loaded import Prediction
 from agro_data.sql.constructs import constructs_of
 from agro_data.sql.difficulty import hardness_of
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema, resolve
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from agro_data.evaluation.exact_match.names import names_of
 from agro_data.evaluation.exact_match.tokens import NotRead
 from agro_data.evaluation.metrics import Metric
 from agro_data.evaluation.official import bird_statement, spider_ordered, spider_prediction, spider_statement
-from agro_data.sql.spelling import spelling
+from agro_data.sql.forms.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import soft_f1
 from agro_data.verify.failures import failure_class

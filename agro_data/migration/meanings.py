@@ -7,9 +7,9 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import Schema, resolve
 
 Meaning = tuple[str, str, str, str]  # kind of binding, alias, table, name; folded, "" where it says nothing
 

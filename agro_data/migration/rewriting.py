@@ -17,12 +17,12 @@ from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
 from agro_data.migration.meanings import Meaning, meanings, references
-from agro_data.sql.called_columns import is_star
-from agro_data.sql.canonical import names_matter, sql_text, unchanged_by_text
+from agro_data.sql.forms.canonical import names_matter, sql_text, unchanged_by_text
 from agro_data.sql.identifiers import identifier
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.resolution import Resolution, Scope, Source
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution, Scope, Source
-from agro_data.sql.scope import Schema, resolve
 
 
 class CannotFollow(ValueError):

@@ -11,9 +11,9 @@ from agro_data.migration.evidence import Place, Side, plain
 from agro_data.migration.likeness import family
 from agro_data.migration.matching import Matching
 from agro_data.pairs.values.literals import uses_of
+from agro_data.sql.names.resolution import Resolution, value_of
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution, value_of
-from agro_data.sql.scope import resolve
 
 SHOWN = (exp.Select, exp.Group, exp.Count)  # what a column may stand in without its values being computed with
 

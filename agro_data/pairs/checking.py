@@ -30,7 +30,7 @@ from agro_data.pairs.values.read_as_dates import check_read_as_dates
 from agro_data.pairs.values.sizes import check_sizes
 from agro_data.pairs.values.texts_against_numbers import check_texts_against_numbers
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 
 # What a question asks for, against what the data give.
 _OF_BOTH = (offer_repeats, offer_outer_joins, offer_distinct, offer_namesakes, offer_negated, offer_after_days)

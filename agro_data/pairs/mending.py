@@ -15,11 +15,11 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema as Keys
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Resolution, Scope, Source
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.resolution import Resolution, Scope, Source
+from agro_data.sql.names.scope import Schema
 from agro_data.sql.walks import leftmost, local_nodes
 
 ALIKE = 0.75  # of the letters of two names, from which one may be a slip for the other

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.resolution import Place, Resolution
+from agro_data.sql.names.resolution import Place, Resolution
 
 
 def column_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:

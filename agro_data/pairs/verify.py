@@ -28,8 +28,8 @@ from agro_data.pairs.finding import KINDS, Certified, Checked, Finding
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
-from agro_data.sql.canonical import canonical_sql
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.forms.canonical import canonical_sql
+from agro_data.sql.names.resolution import Resolution
 from agro_data.verify.certificates.pool import LIMITS
 from agro_data.verify.chance.shuffled_copy import shuffled_or_none
 from agro_data.words import capital, counted

@@ -16,9 +16,9 @@ from agro_data.llm.prompt import Unparsed
 from agro_data.profiling.names.words import is_word, word_set
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.prompts.write_question import QuestionStyle, WrittenQuestion
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
 from agro_data.sql.said import SqlValues, numbers_in, plain, values_in
-from agro_data.sql.scope import resolve
 
 Fault = Literal[
     "unchanged",  # the plain question again

@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.names.resolution import Scope
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Scope
-from agro_data.sql.scope import Schema, resolve
 
 # Functions of a FROM that make rows of what they are given, and read no table.
 _ROWS_OF_ARGUMENTS = (exp.GenerateSeries, exp.Repeat)

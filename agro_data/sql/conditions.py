@@ -7,7 +7,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.names.resolution import Resolution, Scope
 
 
 def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:

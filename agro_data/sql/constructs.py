@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.walks import around, local_nodes
 
 CONSTRUCTS = (

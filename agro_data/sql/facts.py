@@ -8,12 +8,12 @@ from typing import Any
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import canonical_sql, skeleton_of, template_of
 from agro_data.sql.constructs import constructs_of
 from agro_data.sql.difficulty import Complexity, Hardness, complexity_of, hardness_of
+from agro_data.sql.forms.canonical import canonical_sql, skeleton_of, template_of
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import Schema, resolve
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from sqlglot.parser import Parser
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.comparisons import COMPARISONS
-from agro_data.sql.json_access import ARROWS, JSON_ACCESS, arrows_put_right, grammar_of, is_misread
-from agro_data.sql.one_form import SEVERAL_FORMS, in_one_form
-from agro_data.sql.sqlite_meaning import MISREAD, as_meant, put_right
+from agro_data.sql.forms.json_access import ARROWS, JSON_ACCESS, arrows_put_right, grammar_of, is_misread
+from agro_data.sql.forms.one_form import SEVERAL_FORMS, in_one_form
+from agro_data.sql.forms.sqlite_meaning import MISREAD, as_meant, put_right
 
 # Node types a read-only query may be made of. Everything that writes, attaches, configures, samples or calls the
 # host is absent, so a statement kind that sqlglot learns tomorrow is refused until someone has looked at it.

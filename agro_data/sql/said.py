@@ -14,7 +14,7 @@ from math import isfinite
 
 from sqlglot import exp
 
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.names.resolution import Resolution, value_of
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -15,7 +15,7 @@ from agro_data.intent.logs.query_log import likely_engines, read_log
 from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model
-from agro_data.sql.foreign import engines
+from agro_data.sql.forms.foreign import engines
 from agro_data.words import counted
 
 

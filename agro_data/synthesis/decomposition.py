@@ -12,11 +12,11 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.intent.steps.decompose import MOST, Step, StepNames, not_read
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.facts import facts_of, sql_facts
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema, resolve
 from agro_data.words import cut
 
 SHOWN = 80  # characters of a clause in a step's line

@@ -21,11 +21,11 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell, Dialect
 from agro_data.intent.sampling.atlas import Atlas, Row, sayable
-from agro_data.sql.bare_dates import bare_date
-from agro_data.sql.canonical import sql_text
+from agro_data.sql.forms.bare_dates import bare_date
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, Source
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution, Source
-from agro_data.sql.scope import Schema, resolve
 from agro_data.synthesis.read_back.bands import labels_of
 from agro_data.synthesis.read_back.merging import merged
 

@@ -15,12 +15,12 @@ from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.intent.sampling.atlas import Atlas
 from agro_data.prompts.vary_query import Kind
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.identifiers import identifier
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.synthesis.literals import redrawn
 from agro_data.synthesis.read_back.spelled_out import in_their_places
 from agro_data.verify.informative import drop_variants

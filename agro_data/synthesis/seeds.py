@@ -17,8 +17,8 @@ import sqlglot
 from agro_data.databases.types import Dialect
 from agro_data.intent.logs.query_log import Logged
 from agro_data.sql.facts import SqlFacts, facts_of
+from agro_data.sql.names.scope import Schema
 from agro_data.sql.parse import SqlRefused
-from agro_data.sql.scope import Schema
 from agro_data.synthesis.literals import Elsewhere, anonymised
 from agro_data.verify.gate import check_statement
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.chance.shuffled_copy import reference
 from agro_data.verify.chance.ties import MOST, chance_in, probes_of, too_many
 from agro_data.verify.equivalence import strict

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agro_data.sql.from_items import rows_of_json
-from agro_data.sql.lineage import outputs_at
-from agro_data.sql.resolution import Binding, Resolution, Source, value_of
+from agro_data.sql.names.from_items import rows_of_json
+from agro_data.sql.names.lineage import outputs_at
+from agro_data.sql.names.resolution import Binding, Resolution, Source, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite
 WORDS = ("now", "subsec", "subsecond", "localtime", "utc")  # that read it, or the zone of the machine

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined
-from agro_data.sql.resolution import Scope
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Scope
 
 
 @dataclass(frozen=True)

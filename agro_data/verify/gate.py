@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.lists import is_list
+from agro_data.sql.names.lists import is_list
+from agro_data.sql.names.resolution import Resolution, value_of
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution, value_of
-from agro_data.sql.scope import Schema, resolve
 from agro_data.verify.clocks import CLOCKS, is_date_function, is_of_data, reached
 
 # Reach the host, the engine's state, or memory. The sandbox stops them too: here they get a name.

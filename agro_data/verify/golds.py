@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from agro_data.databases.discovery.content import is_as_found
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
-from agro_data.sql.scope import Schema
-from agro_data.sql.spelling import spelling
+from agro_data.sql.forms.spelling import spelling
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.ordering import order_keys, orders

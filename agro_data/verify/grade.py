@@ -16,8 +16,8 @@ from sqlglot import exp
 from agro_data.databases.hostile.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Database, Dialect, Result, Trial
+from agro_data.sql.forms.spelling import spelling
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import count_difference, first_difference, shown
 from agro_data.verify.equivalence import Comparison, Mode, Rows, Size, apart_by_size, compare, intent, strict
 from agro_data.verify.failures import failure_class

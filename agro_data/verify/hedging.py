@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
+from agro_data.sql.names.from_items import is_bracketed, json_columns, rows_of_json, written_columns
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.equivalence import FURTHER
 

@@ -9,10 +9,10 @@ from itertools import islice
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import conditions, joined, links, parts_of
 from agro_data.sql.constructs import number_of
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 from agro_data.verify.edits import Change, edited, swap
 
 MOST = 60  # variants of a query: each is run

@@ -9,7 +9,7 @@ from typing import Literal
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.profiling.keys.same_key import NO_KEYS, Keys
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.scope import Schema
 from agro_train.naming.words import FUNCTIONS, JOINING
 
 EVERY = "*"  # behind a qualifier

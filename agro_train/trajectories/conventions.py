@@ -15,7 +15,7 @@ from agro_data.databases.quoting import folded
 from agro_data.profiling.names.words import expand, lexicon, noun_forms, split_identifier, starts_with
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfile
 from agro_data.sql.identifiers import needs_quotes
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 Words = list[str]
 

@@ -31,10 +31,10 @@ from agro_data.migration.meanings import references
 from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.populate.schema import stream
 from agro_data.profiling.serialising.asked import Source
-from agro_data.sql.canonical import sql_text
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.identifiers import identifier
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema, resolve
 from agro_data.verify.chance.shuffled_copy import shuffled_copy, size_of
 from agro_train.questions import Questions, Row
 from agro_train.trajectories.conventions import Convention, Spelling, spelling

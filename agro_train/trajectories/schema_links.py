@@ -12,7 +12,7 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import spelled
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 
 
 def schema_links(names: Resolution, profile: DatabaseProfile) -> str:

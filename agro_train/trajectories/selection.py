@@ -20,7 +20,7 @@ from agro_data.diversity.embeddings import Embeddings, Vectors, quantise
 from agro_data.diversity.quotas import water_fill
 from agro_data.diversity.structure import text_vectors
 from agro_data.hashing import seed_of
-from agro_data.sql.canonical import skeleton_of
+from agro_data.sql.forms.canonical import skeleton_of
 
 WEIGHT = 0.5
 RECOVERIES = frozenset({"wrong_table", "wrong_column", "wrong_query", "recovered"})

@@ -22,12 +22,12 @@ from agro_data.populate.schema import stream
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialising.asked import Source
 from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.concealing import Hidden
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.identifiers import identifier, needs_quotes
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.verify.golds import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished

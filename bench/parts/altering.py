@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.comparisons import COMPARISONS
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, value_of
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution, value_of
-from agro_data.sql.scope import resolve
 
 _MORE, _LESS = ("more than", "greater than", "over", "above"), ("less than", "fewer than", "under", "below")
 _TURNED: tuple[tuple[tuple[str, ...], str, type[exp.Expr], type[exp.Expr]], ...] = (

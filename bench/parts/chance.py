@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.verify.chance.ties import chance_in, probes_of
 
 

@@ -11,7 +11,7 @@ from agro_data.databases.quoting import folded
 from agro_data.populate.instances import instance_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.conditions import joined, parts_of
-from agro_data.sql.resolution import Binding, Resolution, Scope, Source
+from agro_data.sql.names.resolution import Binding, Resolution, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 _BOUNDED = ("group", "having", "limit", "order", "offset")

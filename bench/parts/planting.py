@@ -20,8 +20,8 @@ from agro_data.alignment.solvers import Solver
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.hashing import seed_of
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.check import verify_statements
 from agro_data.verify.golds import GoldResults
 from agro_data.verify.mutants import mutants_of

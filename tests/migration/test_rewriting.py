@@ -13,9 +13,9 @@ from migration.shop import ASKED
 from agro_data.databases.types import Dialect
 from agro_data.migration.matching import ColumnMatch, Matching, TableMatch
 from agro_data.migration.rewriting import CannotFollow, rewrite
-from agro_data.sql.canonical import canonical_sql
+from agro_data.sql.forms.canonical import canonical_sql
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 Names = Mapping[str, Mapping[str, str]]  # {table: {column: type}}
 

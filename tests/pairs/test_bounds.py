@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agro_data.pairs.question.bounds import check_bounds
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 SCHEMA = {"stall": {"name": "TEXT", "town": "TEXT", "size": "INTEGER"}}
 # a phrase, the sign that the SQL has, and the one that is asked for; "" where nothing is said

@@ -14,8 +14,8 @@ from agro_data.databases.types import Database
 from agro_data.pairs.rows.joins import check_joins
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 SCHOOL = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT);

@@ -11,8 +11,8 @@ import pytest
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.pairs.question.wording import check_wording
 from agro_data.profiling.profiler import profile_database
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 SCHEMA = """
 CREATE TABLE trip (trip_id INTEGER PRIMARY KEY, town TEXT, departure_time INTEGER, opening_time TEXT, year INTEGER,

@@ -6,8 +6,8 @@ import pytest
 
 from agro_data.databases.types import Dialect
 from agro_data.pairs.execution.reading import check_reading
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 SCHEMA = {"singer": {"Name": "TEXT", "Age": "INTEGER"}}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 
 SCHOOL = """
 CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, age INT, home TEXT, mentor INT REFERENCES student (id));

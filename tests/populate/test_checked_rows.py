@@ -18,8 +18,8 @@ from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.instances.directed.balance import balance
 from agro_data.populate.schema import Rows
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 TABLES = (
     """CREATE TABLE film (id INTEGER PRIMARY KEY CHECK (id > 0), state {state}, stars INTEGER NOT NULL

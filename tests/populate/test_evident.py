@@ -20,8 +20,8 @@ from agro_data.populate.instances import instance_schema, instances
 from agro_data.populate.schema import Rows
 from agro_data.profiling.keys.trees import has_circle
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 
 def profiled(folder: Path, dialect: str, statement: str, rows: list[tuple[Cell, ...]]) -> DatabaseProfile:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.foreign import as_ours, engines
+from agro_data.sql.forms.foreign import as_ours, engines
 from agro_data.sql.parse import LONGEST, SqlRefused
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import read_ddl
-from agro_data.sql.joined_on import joined_on
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.proofs import proved_equivalent
 
 SCHEMA = {

@@ -11,7 +11,7 @@ import pytest
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
-from agro_data.sql.canonical import sql_text
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.verify.proofs import proved_equivalent
 

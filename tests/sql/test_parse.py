@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.facts import sql_facts
+from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.parse import DEEPEST, SqlRefused, parse_select
 
 

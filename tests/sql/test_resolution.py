@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 
 SCHEMA = {"film": {"title": "title", "year": "year"}}
 

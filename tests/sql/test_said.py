@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
 from agro_data.sql.said import values_in
-from agro_data.sql.scope import resolve
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agro_data.sql.forms.spelling import spelling
 from agro_data.sql.parse import LONGEST
-from agro_data.sql.spelling import spelling
 
 WORDS = st.sampled_from(
     ["SELECT", "select", "a", "A", "'a'", "'A'", '"b"', '"B"', ",", "(", ")", "+", "-", "--", "/*", "*/", " ", "  ",

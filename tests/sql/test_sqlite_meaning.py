@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agro_data.sql.canonical import sql_text
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.forms.sqlite_meaning import affinity
 from agro_data.sql.parse import SqlRefused, parse_expression, parse_select
-from agro_data.sql.sqlite_meaning import affinity
 
 VALUES = ("2020-05-01", "7", "7.9", "1e2", "abc", "", 7, 7.5, -3, None, b"12")
 TYPES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import sql_text, unchanged_by_text
+from agro_data.sql.forms.canonical import sql_text, unchanged_by_text
 from agro_data.sql.parse import parse_select
 
 QUALIFIED = "SELECT id FROM c QUALIFY ROW_NUMBER() OVER (ORDER BY id) = 1"

@@ -19,7 +19,7 @@ from agro_data.intent.sampling.atlas import Atlas
 from agro_data.intent.steps.decompose import decompose
 from agro_data.intent.tree import Intent, from_json, to_json
 from agro_data.profiling.profiler import profile_database
-from agro_data.sql.foreign import as_ours
+from agro_data.sql.forms.foreign import as_ours
 from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 TABLE = (

@@ -12,8 +12,8 @@ from intent import shop
 from synthesis.running import rows
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.names.scope import Schema
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Schema
 from agro_data.synthesis.literals import anonymised
 from agro_data.synthesis.read_back.merging import merged
 

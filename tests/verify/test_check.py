@@ -14,8 +14,8 @@ from verify_shop import SCHEMA, as_database, shop
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.sql.facts import facts_of
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.chance.shuffled_copy import shuffled_copy
 from agro_data.verify.check import CHECKS, StatementVerdict, verify_statements
 from agro_data.verify.informative import drop_variants

@@ -16,10 +16,10 @@ from making import run_sqlite
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.profiling.profiler import profile_database
-from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.facts import sql_facts
+from agro_data.sql.forms.canonical import canonical_sql
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Schema, resolve
 from agro_data.synthesis.decomposition import steps_of
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import Certifier

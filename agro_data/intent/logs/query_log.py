@@ -2,8 +2,8 @@
 
 A log is a text with SQL in it, or a table (see `log_reading`). In a text, statements end in a semicolon, or stand one a
 line, with or without a time stamp and a log level before them; a line that begins with a tab goes on with the one
-before. Their SQL may be another engine's, and have parameters (see `sql.foreign`). Of the prior only how often each
-shape was asked is kept: no literal, name or statement of the log.
+before. Their SQL may be another engine's, and have parameters (see `sql.forms.foreign`). Of the prior only how often
+each shape was asked is kept: no literal, name or statement of the log.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agro_data.databases.types import Dialect
 from agro_data.intent.logs.reading import START, texts_in
 from agro_data.intent.sampling.prior import Prior
 from agro_data.sql.facts import sql_facts
-from agro_data.sql.foreign import as_ours, is_known
+from agro_data.sql.forms.foreign import as_ours, is_known
 from agro_data.sql.parse import LONGEST, SqlRefused
 
 # The construct that shows a shape, most telling first: a statement counts for the first one it has.
@@ -90,7 +90,8 @@ class LogReading:
 
 def read_log(path: Path, dialect: Dialect, written_in: str = "") -> LogReading:
     """The queries of a log file for databases of `dialect`. `written_in` is the engine whose SQL it holds, one of
-    `sql.foreign.engines`; "" for the databases' own. Raises `OSError` when it cannot be read; nothing in it raises.
+    `sql.forms.foreign.engines`; "" for the databases' own. Raises `OSError` when it cannot be read; nothing in it
+    raises.
     """
     seen = path.stat()
     return _reading(path, (seen.st_size, seen.st_mtime_ns), dialect, written_in)

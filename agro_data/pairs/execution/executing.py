@@ -18,11 +18,11 @@ from agro_data.pairs.mending import linked, renamed, settled
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, value_of
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution, value_of
-from agro_data.sql.scope import Schema, resolve
 from agro_data.sql.walks import leftmost
 from agro_data.verify.chance.judging import CUT
 from agro_data.verify.check import StatementVerdict, verify_statements

@@ -9,7 +9,7 @@ from dataclasses import replace
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.finding import Finding
-from agro_data.sql.foreign import BLANK, as_ours
+from agro_data.sql.forms.foreign import BLANK, as_ours
 from agro_data.sql.parse import SqlRefused
 from agro_data.verify.execution import execute
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from agro_data.pairs.finding import Finding
 from agro_data.sql.comparisons import TESTS
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.names.resolution import Resolution, value_of
 
 
 def check_reading(names: Mapping[str, Resolution]) -> dict[str, list[Finding]]:

@@ -16,7 +16,7 @@ from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.sql.comparisons import SIGNS, TURNED
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.names.resolution import Resolution, value_of
 from agro_data.sql.said import NUMBER_WORDS, SCALES, numbers_in
 
 Comparison = type[exp.Binary]

@@ -12,7 +12,7 @@ from agro_data.pairs.mending import rewritten, turned
 from agro_data.pairs.question.moments import ends_of_moments, is_moment
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.said import NUMBER_WORDS, words_of
 
 _MOST = re.compile(

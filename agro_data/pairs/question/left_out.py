@@ -14,7 +14,7 @@ from sqlglot import exp
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.values.literals import uses_of
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.names.resolution import Resolution, value_of
 from agro_data.sql.said import plain, words_of
 
 _SHORT = 4  # letters of a value, below which it may be a word like any other

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from agro_data.pairs.places import column_of, profile_at
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 
 _WHEN = r"(?:when|(?:on|at) (?:what|which) (?:date|day|time)|what (?:is|was) the (?:date|day|time)(?: and time)?)"
 _ASKED = rf"\A\W*{_WHEN} (?:was|were|is|did|of|when)? ?(?:the )?"

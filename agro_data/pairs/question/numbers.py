@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.pairs.finding import Finding
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.said import Said, SqlValues, date_parts, numbers_in, words_of
 
 SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")

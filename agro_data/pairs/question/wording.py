@@ -18,7 +18,7 @@ from agro_data.pairs.question.numbers import SMALL, check_numbers, listed, says_
 from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.said import MONTHS, SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.sql.walks import leftmost
 

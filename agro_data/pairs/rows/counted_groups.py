@@ -12,7 +12,7 @@ from sqlglot import exp
 from agro_data.databases.types import Result
 from agro_data.pairs.finding import Finding
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.said import plain
 
 _ONE_NUMBER = re.compile(

@@ -20,9 +20,9 @@ from agro_data.pairs.mending import rewritten
 from agro_data.pairs.rows.row_keys import nouns_of, row_keys
 from agro_data.profiling.names.words import noun_forms
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import aggregates_of
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, Scope
 from agro_data.sql.said import plain
 
 _DIFFERENT = r"(?:different|distinct|unique)"

@@ -21,7 +21,7 @@ from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.keys.same_key import Keys, Place
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.conditions import conditions, leaves
-from agro_data.sql.resolution import Binding, Resolution, Scope
+from agro_data.sql.names.resolution import Binding, Resolution, Scope
 from agro_data.verify.execution import execute
 
 LOOKED_AT = 5_000  # distinct values of a column

@@ -17,9 +17,9 @@ from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import aggregates_of
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, Scope
 from agro_data.sql.said import plain
 
 _EACH_NAME = re.compile(r"\b(?:each|every|per|by)(?: \w+){0,3} (?:names?|titles?)\b")

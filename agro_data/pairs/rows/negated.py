@@ -18,9 +18,9 @@ from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.rows.row_keys import RowKey, is_in_each_row, only_table
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined, parts_of
-from agro_data.sql.resolution import Binding, Resolution, value_of
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Binding, Resolution, value_of
 
 _NOT = re.compile(r"\b(?:no|not|never|without|nor|neither)\b|n't\b", re.IGNORECASE)
 _NONE = re.compile(

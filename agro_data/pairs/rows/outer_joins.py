@@ -21,11 +21,11 @@ from agro_data.pairs.places import column_of
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import joined, links, parts_of
 from agro_data.sql.constructs import aggregates_of
-from agro_data.sql.joined_on import joined_on
-from agro_data.sql.resolution import Binding, Resolution, Scope, Source
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.resolution import Binding, Resolution, Scope, Source
 from agro_data.sql.walks import around
 from agro_data.verify.proofs import proved_equivalent
 

@@ -23,10 +23,10 @@ from agro_data.pairs.mending import rewritten
 from agro_data.pairs.rows.row_keys import RowKey, nouns_of, only_table, row_keys
 from agro_data.profiling.keys.same_key import Keys
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.conditions import linking
 from agro_data.sql.constructs import aggregates_of
-from agro_data.sql.resolution import Place, Resolution, Scope, Source
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain, words_of
 
 _BEFORE = r"(?: (?:of|the|all|any|different|distinct|unique|other|those|these|total))*(?: (?!of\b|and\b|or\b)\w+)?"

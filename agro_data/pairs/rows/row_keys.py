@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Place, Resolution, Scope, Source
+from agro_data.sql.names.resolution import Place, Resolution, Scope, Source
 from agro_data.sql.said import plain
 
 

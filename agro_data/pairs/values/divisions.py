@@ -15,8 +15,8 @@ from agro_data.databases.types import Database
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.values.sizes import same_answer
-from agro_data.sql.canonical import sql_text
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 

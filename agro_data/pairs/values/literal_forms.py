@@ -23,7 +23,7 @@ from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of, profile_at
 from agro_data.profiling.columns.dates import all_days
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.names.resolution import Resolution, value_of
 
 _SIZES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _DAY = re.compile(r"(?P<y>\d{4})(?P<a>[-/.]?)(?P<m>\d{1,2})(?P=a)(?P<d>\d{1,2})")

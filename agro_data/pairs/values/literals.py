@@ -14,8 +14,8 @@ from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import respelt
-from agro_data.sql.canonical import sql_text
-from agro_data.sql.resolution import Resolution, value_of
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution, value_of
 from agro_data.verify.execution import execute
 
 ALIKE = 0.8  # of the letters of two values, from which one may be a slip for the other

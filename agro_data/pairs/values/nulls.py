@@ -13,9 +13,9 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.comparisons import COMPARISONS
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution
 from agro_data.sql.walks import around, leftmost
 from agro_data.verify.difference import shown
 from agro_data.verify.execution import execute

@@ -20,8 +20,8 @@ from agro_data.pairs.places import column_of
 from agro_data.pairs.values.readings import ways_to_read
 from agro_data.pairs.values.sizes import LOOKED_AT
 from agro_data.pairs.values.written_dates import Dates
-from agro_data.sql.canonical import sql_text
-from agro_data.sql.resolution import Place, Resolution
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Place, Resolution
 from agro_data.verify.execution import execute
 
 _NAMED = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}  # which argument is read

@@ -23,9 +23,9 @@ from agro_data.pairs.places import column_of, profile_at
 from agro_data.pairs.values.readings import Reading, may_be_read, ways_to_read
 from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Place, Resolution, value_of
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Place, Resolution, value_of
 from agro_data.sql.walks import around
 from agro_data.verify.execution import execute
 from agro_data.words import capital

@@ -13,9 +13,9 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.comparisons import COMPARISONS
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.resolution import Resolution
 
 _TEXTS = (
     exp.TimeToStr, exp.Substring, exp.Date, exp.DPipe, exp.Upper, exp.Lower, exp.Trim, exp.Replace, exp.Hex,

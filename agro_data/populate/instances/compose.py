@@ -26,7 +26,7 @@ from agro_data.populate.instances.values.draw import MOSTLY, Draws
 from agro_data.populate.instances.values.near import above, below, fit
 from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 SELDOM, ROOTS = 0.1, 0.2  # share of references that are NULL where they may be, of those to the own table
 BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values

@@ -12,7 +12,7 @@ from agro_data.populate.instances.values.comparisons import Test, choose
 from agro_data.populate.instances.values.near import above, below, fit, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 
 class Unknowns:

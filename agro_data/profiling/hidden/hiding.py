@@ -12,7 +12,7 @@ from agro_data.profiling.hidden.credentials import unread
 from agro_data.profiling.hidden.views import Views
 from agro_data.profiling.profile import TableProfile
 from agro_data.profiling.side_files.knowledge import Semantics
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 
 def hidden_places(listed: Sequence[TableInfo], semantics: Semantics, views: Views) -> tuple[set[Place], set[Place]]:

@@ -12,10 +12,10 @@ from sqlglot.errors import SqlglotError
 from agro_data.databases.quoting import folded
 from agro_data.databases.schema.table_info import TableInfo
 from agro_data.databases.types import Dialect, Placed
-from agro_data.sql.lineage import places_shown
+from agro_data.sql.names.lineage import places_shown
+from agro_data.sql.names.resolution import Place
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Place
-from agro_data.sql.scope import resolve
 
 
 class Views:

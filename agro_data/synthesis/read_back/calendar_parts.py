@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.intent.tree import DateField
-from agro_data.sql.bare_dates import bare_date
+from agro_data.sql.forms.bare_dates import bare_date
 from agro_data.synthesis.literals import date_part
 
 _FORMATS: dict[str, DateField] = {

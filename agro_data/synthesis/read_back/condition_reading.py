@@ -27,7 +27,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
-from agro_data.sql.resolution import Scope
+from agro_data.sql.names.resolution import Scope
 from agro_data.synthesis.read_back.expression_reading import PLAIN, Beyond, ExpressionReader, Merged, all_of
 
 _SECOND = len("2020-01-01 10:30:00")  # of a longer moment nobody asks for more

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.sql.bare_dates import bare_date
+from agro_data.sql.forms.bare_dates import bare_date
 
 
 @dataclass(frozen=True)

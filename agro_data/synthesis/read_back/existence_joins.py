@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.intent.sampling.atlas import Atlas
 from agro_data.sql.conditions import joined, parts_of
-from agro_data.sql.resolution import Binding, Resolution, Source
+from agro_data.sql.names.resolution import Binding, Resolution, Source
 
 
 def with_existence(found: Resolution, atlas: Atlas) -> bool:

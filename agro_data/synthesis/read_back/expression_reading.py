@@ -41,7 +41,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.conditions import parts_of
-from agro_data.sql.resolution import Resolution, Scope
+from agro_data.sql.names.resolution import Resolution, Scope
 from agro_data.synthesis.read_back.bands import rising
 from agro_data.synthesis.read_back.calendar_parts import calendar_part
 from agro_data.synthesis.read_back.day_spans import span_of

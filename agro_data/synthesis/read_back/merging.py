@@ -15,8 +15,8 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.conditions import joined, parts_of
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.joined_on import joined_on
-from agro_data.sql.scope import Schema, resolve
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.synthesis.read_back.spelled_out import in_their_places, spell_out
 
 _ROWS = frozenset({"kind", "expressions", "from_", "joins", "where", "order"})  # clauses that leave rows what they are

@@ -14,7 +14,7 @@ from agro_data.intent.sampling.atlas import Atlas, Edge
 from agro_data.sql.comparisons import SIGNS, TESTS, TURNED
 from agro_data.sql.conditions import parts_of, parts_of_where
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 
 
 def without_needless_sides(found: Resolution, atlas: Atlas) -> None:

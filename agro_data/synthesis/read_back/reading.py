@@ -40,10 +40,10 @@ from agro_data.intent.tree import (
 )
 from agro_data.sql.comparisons import SIGNS, TURNED
 from agro_data.sql.conditions import parts_of
-from agro_data.sql.joined_on import joined_on
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.resolution import Scope
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Scope
-from agro_data.sql.scope import resolve
 from agro_data.synthesis.read_back.condition_reading import ConditionReader
 from agro_data.synthesis.read_back.existence_joins import with_existence
 from agro_data.synthesis.read_back.expression_reading import Beyond, Kept, Merged, all_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.sql.called_columns import is_star
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 
 MOST_INLINED = 16  # places of named queries in a query that is still read by a person
 

@@ -10,9 +10,9 @@ from sqlglot import exp
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
 from agro_data.populate.surrogate import is_text_instead
-from agro_data.sql.joined_on import joined_on
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.certificates.pool import Instance
 from agro_data.verify.chance.ties import Probe, chance_in, probes_of
 from agro_data.verify.equivalence import strict

@@ -14,9 +14,9 @@ from agro_data.hashing import seed_of
 from agro_data.populate.instances import Proposal, instances, witnesses
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.verify.certificates.answers import Answer, ask, doubt
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.formulas import without_computed

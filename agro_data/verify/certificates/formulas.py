@@ -8,8 +8,8 @@ from sqlglot import exp, parse_one
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
-from agro_data.sql.resolution import Resolution, Source
-from agro_data.sql.scope import resolve
+from agro_data.sql.names.resolution import Resolution, Source
+from agro_data.sql.names.scope import resolve
 
 
 def without_computed(

@@ -15,7 +15,7 @@ from agro_data.populate.dag import fill_order
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of
 from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 from agro_data.verify.certificates.answers import Gold
 from agro_data.verify.certificates.pool import Instance, write_instance
 from agro_data.words import counted

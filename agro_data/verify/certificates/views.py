@@ -22,10 +22,10 @@ from agro_data.databases.types import Dialect
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import PopulateError, Schema, ViewSpec
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
-from agro_data.sql.from_items import take_brackets_off
+from agro_data.sql.names.from_items import take_brackets_off
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.sql.walks import call_bare
 from agro_data.verify.certificates.answers import Unreadable, read_gold
 

@@ -17,11 +17,11 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import columns_in, is_star
-from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
-from agro_data.sql.resolution import Resolution, Scope
-from agro_data.sql.visible import columns_seen, gives_rows
+from agro_data.sql.forms.canonical import sql_text
+from agro_data.sql.names.called_columns import columns_in, is_star
+from agro_data.sql.names.resolution import Resolution, Scope
+from agro_data.sql.names.visible import columns_seen, gives_rows
 from agro_data.sql.walks import leftmost, local_nodes
 from agro_data.verify.chance.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.chance.judging import Harmful, OrderJudge, several_rows

@@ -11,8 +11,8 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.populate.schema import kind_of
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Binding, Scope, Source
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.resolution import Binding, Scope, Source
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.mutants.edit import Place
 
 _CLASSES = {

@@ -13,7 +13,7 @@ from agro_data.populate.schema import kind_of
 from agro_data.profiling.columns.statistics import UUID_FORM
 from agro_data.sql.conditions import conditions, joined, leaves, links
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Scope
+from agro_data.sql.names.resolution import Scope
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import unnamed_with_nulls

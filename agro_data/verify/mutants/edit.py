@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.instances.directed.orders import Part
-from agro_data.sql.canonical import sql_text, unchanged_by_text
-from agro_data.sql.resolution import Resolution, Scope
-from agro_data.sql.scope import Schema
+from agro_data.sql.forms.canonical import sql_text, unchanged_by_text
+from agro_data.sql.names.resolution import Resolution, Scope
+from agro_data.sql.names.scope import Schema
 from agro_data.verify.edits import Change, edited
 from agro_data.words import cut
 

@@ -13,10 +13,10 @@ from random import Random
 from agro_data.databases.types import Dialect
 from agro_data.hashing import seed_of
 from agro_data.populate.schema import stream
-from agro_data.sql.canonical import canonical_sql
+from agro_data.sql.forms.canonical import canonical_sql
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import Schema, resolve
 from agro_data.verify.mutants.conditions import of_conditions
 from agro_data.verify.mutants.edit import Edit, Mutant, Parts, Place
 from agro_data.verify.mutants.rows import of_rows

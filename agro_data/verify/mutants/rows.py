@@ -9,7 +9,7 @@ from sqlglot import exp
 from agro_data.populate.instances.directed.orders import Part, first_key
 from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.constructs import is_grouping
-from agro_data.sql.resolution import Scope
+from agro_data.sql.names.resolution import Scope
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import reference

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.sql.conditions import conditions, joined, leaves
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.names.resolution import Scope, Source
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.edits import Change, swap
 from agro_data.verify.mutants.edit import Edit, Place

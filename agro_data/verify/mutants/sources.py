@@ -9,7 +9,7 @@ from sqlglot import exp
 from agro_data.databases.quoting import folded
 from agro_data.sql.conditions import linking
 from agro_data.sql.identifiers import identifier
-from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.names.resolution import Scope, Source
 from agro_data.verify.edits import Change, swap
 from agro_data.verify.mutants.columns import distance, kind_class, reference, tables_with
 from agro_data.verify.mutants.edit import Edit, Place

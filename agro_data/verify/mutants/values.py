@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.sql.conditions import conditions, linking
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
-from agro_data.sql.resolution import Scope
+from agro_data.sql.names.resolution import Scope
 from agro_data.sql.walks import local_nodes
 from agro_data.verify.edits import Change, narrowed, swap
 from agro_data.verify.mutants.columns import candidates, kind_class, reference, unnamed_with_nulls

@@ -9,7 +9,7 @@ from agro_data.databases.schema.checks import columns_of, meets
 from agro_data.databases.types import Cell, Dialect
 from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
-from agro_data.sql.sqlite_meaning import affinity
+from agro_data.sql.forms.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import (
     COMPARED,
     Combined,

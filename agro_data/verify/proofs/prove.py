@@ -44,10 +44,10 @@ from functools import lru_cache
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema
-from agro_data.sql.joined_on import joined_on
+from agro_data.sql.names.joined_on import joined_on
+from agro_data.sql.names.resolution import Resolution
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.resolution import Resolution
-from agro_data.sql.scope import resolve
 from agro_data.verify.proofs.reading import read
 from agro_data.verify.proofs.rules import Normaliser
 from agro_data.verify.proofs.same_rows import Parts, parts_of

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import is_star
 from agro_data.sql.constructs import is_many_groupings
-from agro_data.sql.resolution import Resolution, Scope, Source, names_beside
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.resolution import Resolution, Scope, Source, names_beside
 from agro_data.sql.walks import leftmost
 from agro_data.verify.proofs.terms import (
     Combined,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import is_star
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.resolution import Resolution
 from agro_data.verify.proofs.reading import is_unstable
 from agro_data.verify.proofs.terms import NotUnderstood
 

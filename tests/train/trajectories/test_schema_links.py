@@ -7,8 +7,8 @@ from making import database_at, make_school
 
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_train.trajectories.schema_links import schema_links
 from agro_train.trajectories.teachers import Habits, plan_trajectory
 

@@ -20,8 +20,8 @@ from agro_data.profiling.serialising.asked import Source
 from agro_data.profiling.serialising.linking import index_schema
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_train.tasks import NoTask, Task, make_task
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
 from agro_train.trajectories.teachers import FEATURES, Habits, _wrong_tables, make_trajectories, plan_trajectory

@@ -15,8 +15,8 @@ from agro_data.databases.types import Database
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction
 from agro_data.profiling.profiler import profile_database
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.certificates.budget import Budget
 from agro_data.verify.certificates.certifier import COMPUTED, Certifier
 from agro_data.verify.certificates.views import views_of, without_views

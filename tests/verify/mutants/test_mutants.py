@@ -17,9 +17,9 @@ from sql_samples import golds, spider_path, spider_schema
 
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import canonical_sql, sql_text
+from agro_data.sql.forms.canonical import canonical_sql, sql_text
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.mutants import Mutant, mutants_of
 from agro_data.verify.mutants.edit import Parts
 

@@ -14,8 +14,8 @@ from proof_pairs import filled, pairs, shop
 
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import read_ddl
+from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
 from agro_data.verify.mutants import mutants_of
 from agro_data.verify.proofs import proved_equivalent
 

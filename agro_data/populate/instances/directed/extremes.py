@@ -19,7 +19,7 @@ from agro_data.populate.instances.directed.proposal import PartialRow
 from agro_data.populate.instances.directed.tableau import Missed, Tableau
 from agro_data.populate.instances.values.comparisons import Test
 from agro_data.populate.instances.values.near import beyond
-from agro_data.sql.resolution import Scope, Source
+from agro_data.sql.names.resolution import Scope, Source
 
 LEAST = 8  # number of which two just below it are more
 DECIDED = 3  # rows, at most, that only the next key of an order puts in order

@@ -15,7 +15,7 @@ from agro_data.populate.instances.values.arithmetic import literal
 from agro_data.populate.instances.values.near import fit
 from agro_data.populate.instances.values.views import neighbours, view_of
 from agro_data.populate.schema import Schema
-from agro_data.sql.resolution import Place, Resolution, Scope
+from agro_data.sql.names.resolution import Place, Resolution, Scope
 from agro_data.sql.walks import leftmost
 
 

@@ -15,7 +15,7 @@ from agro_data.populate.instances.partial_rows import Partial
 from agro_data.populate.instances.values.draw import Draws
 from agro_data.populate.instances.values.near import fit
 from agro_data.populate.schema import Schema, TableSpec
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 
 class Grounding:

@@ -21,7 +21,7 @@ from agro_data.populate.instances.values.near import beyond
 from agro_data.populate.instances.values.views import view_of
 from agro_data.sql.comparisons import COMPARISONS
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.resolution import Place, Scope, Source
+from agro_data.sql.names.resolution import Place, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 LARGEST = 160  # rows of the largest group

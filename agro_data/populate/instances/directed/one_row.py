@@ -12,7 +12,7 @@ from sqlglot import exp
 from agro_data.populate.schema import Schema
 from agro_data.sql.conditions import parts_of_where
 from agro_data.sql.constructs import is_one_row
-from agro_data.sql.resolution import Resolution, Scope, value_of
+from agro_data.sql.names.resolution import Resolution, Scope, value_of
 
 
 def with_names_once(schema: Schema, found: Resolution) -> Schema:

@@ -19,7 +19,7 @@ from agro_data.populate.instances.values.near import WORDS, beyond, decimals, fi
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.columns.statistics import is_uuid
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.resolution import Place, Resolution, Scope
+from agro_data.sql.names.resolution import Place, Resolution, Scope
 
 Part = Literal["case", "month", "day", "whole"]
 """What a careless order goes by: a text without regard to case, the month or the day of a date, a whole number."""

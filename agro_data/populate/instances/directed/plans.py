@@ -14,8 +14,8 @@ from agro_data.populate.instances.directed.tableau import ATOMS, Frame, Missed, 
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import number_of
-from agro_data.sql.resolution import Resolution, Scope, Source
-from agro_data.sql.visible import gives_rows
+from agro_data.sql.names.resolution import Resolution, Scope, Source
+from agro_data.sql.names.visible import gives_rows
 from agro_data.sql.walks import leftmost, local_nodes
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agro_data.databases.types import Cell
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 Values = Mapping[Place, tuple[Cell, ...]]
 """Values that a query compares a column with."""

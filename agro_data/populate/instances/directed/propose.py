@@ -18,7 +18,7 @@ from agro_data.populate.instances.directed.witness import witnesses
 from agro_data.populate.schema import Rows, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import number_of
-from agro_data.sql.resolution import Resolution
+from agro_data.sql.names.resolution import Resolution
 
 _MANY_TABLES = 12
 _SPARSE = 4  # of so many instances, one has few rows

@@ -22,10 +22,10 @@ from agro_data.populate.instances.values.near import fit
 from agro_data.populate.instances.values.views import DayNumber, Stretch, view_of
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.called_columns import is_star
 from agro_data.sql.comparisons import TURNED
 from agro_data.sql.conditions import parts_of_where
-from agro_data.sql.resolution import Resolution, Source
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.resolution import Resolution, Source
 from agro_data.sql.walks import leftmost
 
 Missed = Mapping[int, int]

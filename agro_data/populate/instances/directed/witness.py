@@ -18,7 +18,7 @@ from agro_data.populate.instances.directed.proposal import PartialRow, Proposal
 from agro_data.populate.instances.directed.tableau import Frame, Missed, Tableau
 from agro_data.populate.schema import Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 _COPIES = 3  # readings of the whole query that meet everything

@@ -13,7 +13,7 @@ from agro_data.populate.instances.values.forms import as_written
 from agro_data.populate.instances.values.near import beside, fit, fresh, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, stream
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
-from agro_data.sql.resolution import Place
+from agro_data.sql.names.resolution import Place
 
 _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain

@@ -2,7 +2,7 @@
 
 `DATEDIFF(day, d, now()) < 30`, `julianday('now') - julianday(d) < 30` and `d + INTERVAL 30 DAY > now()` become `d >
 now()`; `date_trunc('month', d) = date_trunc('month', now())` becomes `strftime(d, '%Y-%m') = now()`. How long ago is
-lost: the moment is another one every day, and becomes a blank (`sql.foreign`).
+lost: the moment is another one every day, and becomes a blank (`sql.forms.foreign`).
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import MAIN, Dialect, Placed
-from agro_data.sql.called_columns import called, columns_in, is_star, outputs_called
-from agro_data.sql.from_items import is_bracketed, json_columns, rows_of_json, written_columns
-from agro_data.sql.resolution import Binding, Named, Resolution, Scope, Source, names_beside
+from agro_data.sql.names.called_columns import called, columns_in, is_star, outputs_called
+from agro_data.sql.names.from_items import is_bracketed, json_columns, rows_of_json, written_columns
+from agro_data.sql.names.resolution import Binding, Named, Resolution, Scope, Source, names_beside
 from agro_data.sql.walks import leftmost
 
 # A hidden column of both engines, and no data: where a row lies. A copy gives its rows other numbers, VACUUM may.

@@ -11,8 +11,8 @@ from sqlglot.generator import Generator
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import columns_in
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.names.called_columns import columns_in
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 _LITERAL = re.compile(r"""(?P<name>"(?:[^"]|"")*")|'(?:[^']|'')*'|(?<![\w"')])-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b""")

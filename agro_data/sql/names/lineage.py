@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.resolution import Place, Resolution, Source
+from agro_data.sql.names.resolution import Place, Resolution, Source
 
 Seen = set[tuple[int, str]]  # what was gone through: recursive queries lead back to themselves
 

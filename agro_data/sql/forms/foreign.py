@@ -15,10 +15,10 @@ from sqlglot.errors import SqlglotError
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.bare_dates import bare_date
 from agro_data.sql.comparisons import TESTS
+from agro_data.sql.forms.bare_dates import bare_date
+from agro_data.sql.forms.today import by_columns, is_now, moments, sides
 from agro_data.sql.parse import LONGEST, SqlRefused, check_time
-from agro_data.sql.today import by_columns, is_now, moments, sides
 from agro_data.sql.walks import call_bare
 
 BLANK = "?"

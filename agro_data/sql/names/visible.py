@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from agro_data.sql.constructs import number_of
-from agro_data.sql.resolution import Resolution, Scope, Source
+from agro_data.sql.names.resolution import Resolution, Scope, Source
 from agro_data.sql.walks import local_nodes
 
 

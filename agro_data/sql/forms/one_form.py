@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import is_star
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.one_column import with_columns_named
+from agro_data.sql.names.called_columns import is_star
+from agro_data.sql.names.one_column import with_columns_named
 from agro_data.sql.walks import local_nodes
 
 SEVERAL_FORMS = re.compile(  # other statements have but one

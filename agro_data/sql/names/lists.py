@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.sql.resolution import Binding, Resolution
-from agro_data.sql.scope import Schema
+from agro_data.sql.names.resolution import Binding, Resolution
+from agro_data.sql.names.scope import Schema
 from agro_data.sql.walks import leftmost
 
 # JSON access gives JSON or text, or a list of them.

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.sql.called_columns import columns_in, is_star
-from agro_data.sql.resolution import Resolution, Scope, Source
-from agro_data.sql.scope import Schema, resolve
+from agro_data.sql.names.called_columns import columns_in, is_star
+from agro_data.sql.names.resolution import Resolution, Scope, Source
+from agro_data.sql.names.scope import Schema, resolve
 
 
 def joined_on(found: Resolution, dialect: Dialect, schema: Schema) -> Resolution:
