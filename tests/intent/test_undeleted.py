@@ -28,6 +28,7 @@ from agro_data.intent.tree import (
     Value,
     conjuncts,
 )
+from agro_data.profiling.columns.deletion import says_deletion
 from agro_data.profiling.profile import DatabaseProfile, Mark
 from agro_data.profiling.profiler import profile_database
 
@@ -98,6 +99,21 @@ def test_rows_that_are_lacking_are_those_that_are_not_deleted(shop: DatabaseProf
     said, definitions = without_marks(without, shop)
     assert said == _count(where=Not(Exists(_ORDERS, _KEY)))
     assert len(definitions) == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ("deleted_at", True),
+        ("IsDeleted", True),
+        ("deleted_by_user_id", True),
+        ("removed_reason", True),
+        ("removed_stock", False),
+        ("undeleted", False),
+    ],
+)
+def test_a_column_tells_of_deletions_by_all_of_its_name(column: str, says: bool) -> None:
+    assert says_deletion(column) is says
 
 
 def test_what_asks_for_deletions_or_cannot_leave_them_out_is_not_held(shop: DatabaseProfile) -> None:

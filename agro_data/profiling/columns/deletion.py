@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from agro_data.profiling.profile import ColumnProfile, Mark
 
-_DELETED = re.compile(
-    r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE
-)
+_GONE = r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)"
+_DELETED = re.compile(rf"{_GONE}(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE)
+_OF_DELETION = re.compile(rf"{_DELETED.pattern}|{_GONE}_?(?:by(?:_?\w+)?|reason|why)", re.IGNORECASE)
 _NO = ("0", "n", "no", "f", "false")
 
 
@@ -19,8 +19,8 @@ def mark_of(columns: Sequence[ColumnProfile]) -> Mark | None:
 
 
 def says_deletion(column: str) -> bool:
-    """Whether a column tells of deletions by its name, also who did it: `deleted_by`."""
-    return _DELETED.match(column) is not None
+    """Whether a column tells of deletions by its name, also who did it and why: `deleted_by`; not `removed_stock`."""
+    return _OF_DELETION.fullmatch(column) is not None
 
 
 def _mark(column: ColumnProfile) -> Mark | None:
