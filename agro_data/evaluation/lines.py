@@ -15,8 +15,8 @@ TOGETHER = "statements of several lines are read as one each; official scripts r
 def as_many(items: Sequence[Item], databases: Collection[str], questions: int) -> tuple[list[Item], list[str]]:
     """The rows of a file for so many questions about these databases, and notes for a person.
 
-    Where there are not as many lines as questions, blank ones separate; so do semicolons at the ends of lines, or what
-    begins a statement, if that makes as many. Of one row with as many predictions each is one row.
+    Where there are not as many lines as questions, blank ones do not count; semicolons at the ends of lines separate
+    statements, or what begins one does, if that makes as many. Of one row with as many predictions each is one row.
     """
     rows = _whole_lines(items, databases)
     if len(rows) != questions:
