@@ -148,7 +148,11 @@ def test_notes_below_the_rows_of_a_packed_csv_are_no_rows(suffix: str, tmp_path:
 @pytest.mark.parametrize("loaded", [2**20, 0])
 @pytest.mark.parametrize("below", ["", ",,\n,,\n"])
 @pytest.mark.parametrize(
-    "above", ["Deaths by region,,\n", "Deaths,,\nall causes,,\n", '"Deaths, by\nregion",,\n,,\n', ",,\n"]
+    "above",
+    [
+        *("Deaths by region,,\n", "Deaths,,\nall causes,,\n", '"Deaths, by\nregion",,\n,,\n', ",,\n"),
+        *("\ufeff,,\n", "\ufeffDeaths,,\n\n", "\nDeaths,,\n,,\n"),
+    ],
 )
 def test_lines_that_a_sheet_pads_are_no_rows_and_no_header(
     loaded: int, above: str, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +188,15 @@ def test_a_packed_csv_that_is_damaged_costs_itself_alone(tmp_path: Path) -> None
     with open_database(found(shop)) as connection:
         assert list(tables(connection)) == ["good"]
         assert any("deaths.csv.gz" in said and "no whole gzip file" in said for said in connection.unread)
+
+
+@pytest.mark.parametrize("above", ["", "Deaths,,\n\n", "Deaths by region,,\n"])
+@pytest.mark.parametrize("below", ["\nSource: Office, Table 4.1\n", "Source: Office,,\n", "\nSource: Office\n"])
+def test_notes_are_found_below_a_few_rows_too(above: str, below: str, tmp_path: Path) -> None:
+    few = "region,year,deaths\nR0,2020,1\nR1,2021,2\nR2,2022,4\n"
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", above + few + below).parent
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(3, 7)]
 
 
 @pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded
 from agro_data.databases.files.text_files import opened
@@ -41,26 +42,38 @@ def footnotes(file: Path, delimiters: str) -> Footnotes | None:
     return max((found for mark in delimiters if (found := _below(file, mark))), default=None)
 
 
+class _Row(NamedTuple):
+    """A row of a CSV, be it one of the table or not."""
+
+    ends: int  # its last line
+    cells: int
+    first: str
+    padded: bool
+
+
 def _below(file: Path, mark: str) -> Footnotes | None:
-    lines: list[tuple[int, int, str, bool]] = []  # the last line of each row, its cells, the first one, if it is padded
+    seen: list[_Row] = []
     with opened(file) as stream:
-        rows = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
-        read = ((rows.line_num, len(cells), "".join(cells[:1]), is_padded(cells)) for cells in islice(rows, _ROWS))
+        reader = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
+        read = (
+            _Row(reader.line_num, len(cells), "".join(cells[:1]), is_padded(cells)) for cells in islice(reader, _ROWS)
+        )
         try:
-            lines += islice(read, TITLE_LINES + 1)
-            if any(cells > 1 for _, cells, _, _ in lines):  # else it is another mark that parts cells
-                lines += read
+            seen += islice(read, TITLE_LINES + 1)
+            if any(row.cells > 1 for row in seen):  # else it is another mark that parts cells
+                seen += read
         except csv.Error:
             return None
-    usual = Counter(cells for _, cells, _, _ in lines).most_common(1)[0][0] if lines else 0
-    padded = list(takewhile(lambda line: line[3], reversed(lines)))
-    places = [place for place, line in enumerate(lines[: len(lines) - len(padded)]) if line[1] == usual]
-    below = lines[places[-1] + 1 :] if usual > 1 and places and len(lines) < _ROWS else []
-    if not below:
+    usual = Counter(row.cells for row in seen).most_common(1)[0][0] if seen else 0
+    filled = len(seen) - sum(1 for _ in takewhile(lambda row: row.padded, reversed(seen)))
+    end = max((place for place, row in enumerate(seen[:filled], 1) if row.cells == usual), default=0)
+    count = sum(1 for _ in takewhile(lambda row: row.cells == usual, reversed(seen[:end])))
+    below = seen[end:] if usual > 1 and count and len(seen) < _ROWS else []
+    if not below or end - count > TITLE_LINES:
         return None
-    as_rows = any(line[1] == usual for line in below)
-    notes = [begin for _, _, begin, _ in below if begin.strip()]
-    whole = places[0] <= TITLE_LINES and places[-1] - places[0] + 1 == len(places)
-    told = not below[0][2].strip() or bool(_NOTE.match(notes[0]) and not (as_rows and _NOTE.fullmatch(notes[0])))
-    fits = whole and told and len(notes) <= min(_LINES, len(places))
-    return Footnotes(usual, lines[places[-1]][0], len(notes), as_rows) if fits else None
+    as_rows = any(row.cells == usual for row in below)
+    notes = [row.first for row in below if row.first.strip()]
+    begun = bool(_NOTE.match(below[0].first) and not (as_rows and _NOTE.fullmatch(below[0].first)))
+    if len(notes) > min(_LINES, count) or (below[0].first.strip() and not begun):
+        return None
+    return Footnotes(usual, seen[end - 1].ends, len(notes), as_rows)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 from agro_data.databases.files.number_texts import NUMBER
-from agro_data.databases.files.text_files import is_packed, opened
+from agro_data.databases.files.text_files import LONGEST_LINE, is_packed, opened
 
 TITLE_LINES = 10  # above a header
 _LOOKED_AT = 20  # rows below it
@@ -26,7 +26,8 @@ def lines_above(file: Path, delimiters: str) -> int:
     """How many padded lines stand above a header. Without a blank one they are a title only if the line below them is
     seen to be a header by the numbers below it: a header, too, may name its first column only."""
     with opened(file) as stream:
-        head = [line.decode(errors="replace") for line in islice(stream, TITLE_LINES + _LOOKED_AT)]
+        head = [stream.readline(LONGEST_LINE).decode(errors="replace") for _ in range(TITLE_LINES + _LOOKED_AT)]
+    head[0] = head[0].removeprefix("\ufeff")
     return max(_above(head, mark) for mark in delimiters)
 
 
@@ -51,7 +52,8 @@ def _above(head: Sequence[str], mark: str) -> int:
     above = list(takewhile(lambda row: is_padded(row[1]), rows))
     below = [cells for _, cells in rows[len(above) :]]
     width = len(below[0]) if below else 0
-    if not above or above[-1][0] > TITLE_LINES or any(len(cells) != width for _, cells in above) or width < 2:
+    widths = {len(cells) for _, cells in above}
+    if width < 2 or width not in widths or not widths <= {0, width} or above[-1][0] > TITLE_LINES:
         return 0
     blank = any(not "".join(cells).strip() for _, cells in above)
     columns = zip(*(cells for cells in below[1:] if len(cells) == width), strict=True)

@@ -21,7 +21,7 @@ from agro_data.databases.errors import discreet_line
 from agro_data.databases.files.csv_footnotes import footnotes
 from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
 from agro_data.databases.files.csv_padding import TITLE_LINES, ends_padded, lines_above
-from agro_data.databases.files.text_files import opened, readable
+from agro_data.databases.files.text_files import LONGEST_LINE, opened, readable
 from agro_data.databases.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 YEARS = 3  # behind each other in a line that is a header
-LONGEST_LINE = 2**20  # bytes of one that is looked at here
 # What `sniff_csv` finds of how a file is written, and what `read_csv` calls it.
 _MARKS = {
     "Delimiter": "delim",

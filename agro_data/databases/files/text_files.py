@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Thread
 from typing import IO
 
+LONGEST_LINE = 2**20  # bytes of one that is looked at
+
 
 def is_packed(file: Path) -> bool:
     """Whether it is called `.gz`."""
