@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded
+from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded, lines_at_end
 from agro_data.databases.files.text_files import opened
 
 _LINES = 30  # of notes, filled ones
@@ -40,6 +40,13 @@ def footnotes(file: Path, delimiters: str) -> Footnotes | None:
     blank line, or begin as notes do.
     """
     return max((found for mark in delimiters if (found := _below(file, mark))), default=None)
+
+
+def ends_in_padded_notes(file: Path, delimiters: str) -> bool:
+    """Whether a look at the end of a file shows notes or blank lines that are padded to the width of a row: to the
+    engine they are rows like others."""
+    ends = (lines_at_end(file, mark) for mark in delimiters)
+    return any(cells and _begins(cells[0], True) for cells in ends)
 
 
 class _Row(NamedTuple):
@@ -72,8 +79,13 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     if not below or end - count > TITLE_LINES:
         return None
     as_rows = any(row.cells == usual for row in below)
-    notes = [row.first for row in below if row.first.strip()]
-    begun = bool(_NOTE.match(below[0].first) and not (as_rows and _NOTE.fullmatch(below[0].first)))
-    if len(notes) > min(_LINES, count) or (below[0].first.strip() and not begun):
+    notes = sum(bool(row.first.strip()) for row in below)
+    if notes > min(_LINES, count) or not _begins(below[0].first, as_rows):
         return None
-    return Footnotes(usual, seen[end - 1].ends, len(notes), as_rows)
+    return Footnotes(usual, seen[end - 1].ends, notes, as_rows)
+
+
+def _begins(first: str, as_row: bool) -> bool:
+    """Whether what stands below rows begins with this cell: with none, or with one that begins as notes do. One that
+    is padded to a row says more than "Note", which could be a value."""
+    return not first.strip() or bool(_NOTE.match(first) and not (as_row and _NOTE.fullmatch(first)))

@@ -31,16 +31,21 @@ def lines_above(file: Path, delimiters: str) -> int:
     return max(_above(head, mark) for mark in delimiters)
 
 
-def ends_padded(file: Path, delimiters: str) -> bool:
-    """Whether the last line is padded. Of a packed file the end is not looked for: False."""
+def lines_at_end(file: Path, mark: str) -> list[str]:
+    """The first cells of the padded lines at the end of a file, if a look at its end shows where they begin. Of a
+    packed file there is no such look."""
     if is_packed(file):
-        return False
+        return []
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - _TAIL))
         lines = stream.read().decode(errors="replace").splitlines()
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    rows = (next(csv.reader([last], delimiter=mark), []) for mark in delimiters)
-    return any(len(cells) > 1 and is_padded(cells) for cells in rows)
+    padded: list[list[str]] = []
+    for line in reversed(lines[1:]):
+        cells = next(csv.reader([line], delimiter=mark), [])
+        if not is_padded(cells):
+            return ["".join(one[:1]) for one in reversed(padded)] if any(len(one) > 1 for one in padded) else []
+        padded.append(cells)
+    return []
 
 
 def _above(head: Sequence[str], mark: str) -> int:

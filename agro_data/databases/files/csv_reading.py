@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_footnotes import footnotes
+from agro_data.databases.files.csv_footnotes import ends_in_padded_notes, footnotes
 from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
-from agro_data.databases.files.csv_padding import TITLE_LINES, ends_padded, lines_above
+from agro_data.databases.files.csv_padding import TITLE_LINES, lines_above
 from agro_data.databases.files.text_files import LONGEST_LINE, opened, readable
 from agro_data.databases.quoting import literal, quoted
 
@@ -91,7 +91,7 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
     import duckdb  # noqa: PLC0415
 
-    if ends_padded(file, DELIMITERS) and (found := _without_footnotes(connection, file)) is not None:
+    if ends_in_padded_notes(file, DELIMITERS) and (found := _without_footnotes(connection, file)) is not None:
         return found
     try:
         written, remarks = _written(connection, file)
