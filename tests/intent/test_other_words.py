@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from profiles_by_hand import column, table
 
-from agro_data.intent.questions import STYLES, render_question, words
-from agro_data.intent.questions.other_words import in_other_words, other_words
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.other_words import in_other_words, other_words
 from agro_data.intent.tree import Aggregate, Column, Intent, Join, Output, Query, Source
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 

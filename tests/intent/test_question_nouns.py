@@ -13,9 +13,10 @@ import pytest
 from profiles_by_hand import column
 
 from agro_data.databases.discovery.catalog import find_databases
-from agro_data.intent.questions import STYLES, render_question, words
-from agro_data.intent.questions.equality import stated
-from agro_data.intent.questions.relatives import key_role
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.clauses.equality import stated
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.relatives import key_role
 from agro_data.intent.sampling.atlas import Atlas, is_kept_of_row
 from agro_data.intent.sampling.choose import adds_up
 from agro_data.intent.sampling.sample import sample_intents

@@ -11,8 +11,9 @@ import pytest
 from profiles_by_hand import column, table
 
 from agro_data.databases.types import Database
-from agro_data.intent.questions import STYLES, render_question, words
-from agro_data.intent.questions.values import quoted, say_values
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.clauses.values import quoted, say_values
+from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas
@@ -227,7 +228,7 @@ def test_people_are_dancers_and_do_not_have_them() -> None:
 
 
 def test_parts_of_a_persons_name_are_said_once() -> None:
-    from agro_data.intent.questions.columns import listed_names
+    from agro_data.intent.questions.frames.columns import listed_names
 
     names = ["student first name", "student last name", "age"]
     assert listed_names(Voice("formal", 1), names).startswith("student first and last name")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import compared, counted
+from agro_data.intent.questions.clauses.comparing import compared, counted
+from agro_data.intent.questions.clauses.values import quoted, say_number, say_value
+from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.styles import verb_for
-from agro_data.intent.questions.values import quoted, say_number, say_value
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
 from agro_data.profiling.profile import ColumnProfile

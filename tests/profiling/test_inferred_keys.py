@@ -6,7 +6,7 @@ from pathlib import Path
 
 from profiled_databases import csv_database, sqlite_database
 
-from agro_data.intent.questions.relatives import linked as linked_ends
+from agro_data.intent.questions.naming.relatives import linked as linked_ends
 from agro_data.intent.sampling.atlas import Atlas
 from agro_data.profiling.profiler import profile_database
 

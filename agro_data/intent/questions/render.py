@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.groups import grouped
-from agro_data.intent.questions.lists import listing
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.picked import compared_groups
-from agro_data.intent.questions.special import best_of_each, pairs, set_operation, windowed
+from agro_data.intent.questions.frames.groups import grouped
+from agro_data.intent.questions.frames.lists import listing
+from agro_data.intent.questions.frames.picked import compared_groups
+from agro_data.intent.questions.frames.special import best_of_each, pairs, set_operation, windowed
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.styles import ask
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.sampling.undeleted import without_marks

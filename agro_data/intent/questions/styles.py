@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.habits import (
     ALL_COMMAND,
@@ -15,6 +14,7 @@ from agro_data.intent.questions.habits import (
     FORMS,
     TAIL_COMMA,  # fmt: skip
 )
+from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.voice import Voice
 from agro_data.words import capital
 

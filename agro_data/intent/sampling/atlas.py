@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agro_data.databases.types import Cell
-from agro_data.intent.questions.relatives import key_phrase, key_role
+from agro_data.intent.questions.naming.relatives import key_phrase, key_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 
 CONFIDENT = 0.8  # an inferred foreign key below this is not joined along

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from agro_data.intent.questions.functions import NAMED
-from agro_data.intent.questions.words import last_word
+from agro_data.intent.questions.clauses.functions import NAMED
+from agro_data.intent.questions.naming.words import last_word
 from agro_data.intent.sampling.atlas import is_number, sayable
 from agro_data.intent.sampling.choose import fixed, outputs
 from agro_data.intent.sampling.filters import condition, conditions, short_between

@@ -10,7 +10,7 @@ from agro_data.diversity.styles import assign_styles
 from agro_data.focus import NO_FOCUS, Focus
 from agro_data.hashing import seed_of
 from agro_data.intent.questions import STYLES, render_question
-from agro_data.intent.questions.other_words import in_other_words
+from agro_data.intent.questions.naming.other_words import in_other_words
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import QUESTION, REJECTED, rejection, rows

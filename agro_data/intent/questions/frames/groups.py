@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.bands import banded, banded_column
-from agro_data.intent.questions.columns import listed_names
+from agro_data.intent.questions.clauses.bands import banded, banded_column
+from agro_data.intent.questions.clauses.order import order_clause
+from agro_data.intent.questions.clauses.phrases import quantity, subject, term
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.grouping import Group, figure_first, group_of
+from agro_data.intent.questions.frames.columns import listed_names
+from agro_data.intent.questions.frames.grouping import Group, figure_first, group_of
+from agro_data.intent.questions.frames.picked import best_group, having
+from agro_data.intent.questions.frames.totals import figures, percentage, short_figures, under_condition
 from agro_data.intent.questions.habits import (
     ALONG,
     ARE_IN,
@@ -23,11 +26,8 @@ from agro_data.intent.questions.habits import (
     NAMING,
     OF_ENTITY,
 )
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import order_clause
-from agro_data.intent.questions.phrases import quantity, subject, term
-from agro_data.intent.questions.picked import best_group, having
-from agro_data.intent.questions.totals import figures, percentage, short_figures, under_condition
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import (
     Aggregate,
     Case,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import (
+from agro_data.intent.questions.clauses.comparing import (
     between,
     compared,
     counted,
@@ -16,15 +15,16 @@ from agro_data.intent.questions.comparing import (
     placed,
     sort_of,
 )
-from agro_data.intent.questions.date_parts import date_test, part_of_date
-from agro_data.intent.questions.equality import by_meaning, called, stated
-from agro_data.intent.questions.functions import TAKEN, combined, function_words, metric, text_function
+from agro_data.intent.questions.clauses.date_parts import date_test, part_of_date
+from agro_data.intent.questions.clauses.equality import by_meaning, called, stated
+from agro_data.intent.questions.clauses.functions import TAKEN, combined, function_words, metric, text_function
+from agro_data.intent.questions.clauses.modifiers import Atom, both, combine, either
+from agro_data.intent.questions.clauses.values import quoted, say_value, say_values
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
-from agro_data.intent.questions.modifiers import Atom, both, combine, either
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.relatives import deed, linked
-from agro_data.intent.questions.values import quoted, say_value, say_values
-from agro_data.intent.questions.vocabulary import BORNE, KINDS, MAKERS, WORKS
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
+from agro_data.intent.questions.naming.relatives import deed, linked
+from agro_data.intent.questions.naming.vocabulary import BORNE, KINDS, MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,

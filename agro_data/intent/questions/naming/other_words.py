@@ -17,9 +17,9 @@ from typing import Any, cast
 
 import yaml
 
-from agro_data.intent.questions import words
 from agro_data.intent.questions.habits import OTHER_WORD, OTHER_WORDS
-from agro_data.intent.questions.relatives import linked
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.relatives import linked
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Intent, Source, walk
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
@@ -66,7 +66,7 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
 @cache
 def other_words() -> Mapping[str, list[str]]:
     """The shipped list `other_words.yml`, read once."""
-    text = files("agro_data.intent.questions").joinpath("other_words.yml").read_text(encoding="utf-8")
+    text = files("agro_data.intent.questions.naming").joinpath("other_words.yml").read_text(encoding="utf-8")
     return cast(dict[str, list[str]], yaml.safe_load(text))
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.columns import listed_names
-from agro_data.intent.questions.comparing import compared
+from agro_data.intent.questions.clauses.comparing import compared
+from agro_data.intent.questions.clauses.order import extreme_word, holding, order_clause
+from agro_data.intent.questions.clauses.phrases import figure, quantity, scalar, subject, term
+from agro_data.intent.questions.clauses.values import say_value
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.grouping import Group, group_of
+from agro_data.intent.questions.frames.columns import listed_names
+from agro_data.intent.questions.frames.grouping import Group, group_of
+from agro_data.intent.questions.frames.lists import ranked
+from agro_data.intent.questions.frames.totals import short_figures
 from agro_data.intent.questions.habits import (
     ALONG,
     FEWEST,
@@ -16,12 +20,8 @@ from agro_data.intent.questions.habits import (
     NAMING,
     NUMBER_WORD,
 )
-from agro_data.intent.questions.lists import ranked
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, holding, order_clause
-from agro_data.intent.questions.phrases import figure, quantity, scalar, subject, term
-from agro_data.intent.questions.totals import short_figures
-from agro_data.intent.questions.values import say_value
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import counted, sort_of
+from agro_data.intent.questions.clauses.comparing import counted, sort_of
+from agro_data.intent.questions.clauses.phrases import figure, term
 from agro_data.intent.questions.habits import LARGEST, LATEST, SMALLEST, SUPERLATIVE
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import figure, term
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import Aggregate, Column, DatePart, Expression, OrderKey, TextFunction
 
 _ADJECTIVES = {

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from agro_data.databases.types import Cell
-from agro_data.intent.questions import words
-from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.vocabulary import STATES
+from agro_data.intent.questions.clauses.modifiers import Atom
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
+from agro_data.intent.questions.naming.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
 from agro_data.profiling.names.words import is_adjective, is_participle, pieces_of

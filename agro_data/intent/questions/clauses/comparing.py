@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.questions import words
+from agro_data.intent.questions.clauses.modifiers import Atom
 from agro_data.intent.questions.habits import ARTICLE_LEFT_OUT, BOUNDS, OF_KIND, WITH_PATTERN
-from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.vocabulary import CONTAINERS, EVENTS, NOT_COUNTED
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.vocabulary import CONTAINERS, EVENTS, NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
 from agro_data.profiling.names.units import without_unit

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import term
-from agro_data.intent.questions.values import say_number
+from agro_data.intent.questions.clauses.phrases import term
+from agro_data.intent.questions.clauses.values import say_number
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import (
     Case,
     Comparison,

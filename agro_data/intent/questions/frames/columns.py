@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agro_data.intent.questions import words
+from agro_data.intent.questions.clauses.phrases import is_part, owner, quantity, subject, term
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.frames.totals import totals
 from agro_data.intent.questions.habits import (
     BESIDE,
     COMPOUND,
@@ -20,10 +21,9 @@ from agro_data.intent.questions.habits import (
     LISTED_SOME,
     SINGULAR_LIST,
 )
-from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import is_part, owner, quantity, subject, term
-from agro_data.intent.questions.relatives import deed
-from agro_data.intent.questions.totals import totals
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene, compounded
+from agro_data.intent.questions.naming.relatives import deed
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
     Column,

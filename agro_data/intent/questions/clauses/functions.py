@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import sort_of
+from agro_data.intent.questions.clauses.comparing import sort_of
 from agro_data.intent.questions.habits import AVERAGE, LATEST
-from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import Aggregate, Arithmetic, Column, Days, MetricCall, TextFunction
 
 # Phrases that hold an aggregate's word already: "the average of the average attendance".

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import compared, in_year, sort_of
-from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.clauses.comparing import compared, in_year, sort_of
+from agro_data.intent.questions.clauses.modifiers import Atom
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import Column, Comparator, DatePart, Expression, Value
 from agro_data.sql.said import MONTHS
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.columns import Described, answer
+from agro_data.intent.questions.clauses.order import extreme, extreme_word, order_clause, superlative
+from agro_data.intent.questions.clauses.phrases import atoms_on, quantity, subject, term
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.frames.columns import Described, answer
+from agro_data.intent.questions.frames.totals import verb_phrase
 from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme, extreme_word, order_clause, superlative
-from agro_data.intent.questions.phrases import atoms_on, quantity, subject, term
-from agro_data.intent.questions.totals import verb_phrase
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agro_data.intent.questions import words
+from agro_data.intent.questions.clauses.functions import function_words, metric
+from agro_data.intent.questions.clauses.modifiers import Atom
+from agro_data.intent.questions.clauses.phrases import (
+    atom,
+    atoms_on,
+    figure,
+    kind_of,
+    quantity,
+    subject,
+    term,
+    versioned,
+)
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.functions import function_words, metric
 from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
-from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import atom, atoms_on, figure, kind_of, quantity, subject, term, versioned
-from agro_data.intent.questions.relatives import deed
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
+from agro_data.intent.questions.naming.relatives import deed
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,

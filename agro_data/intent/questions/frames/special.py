@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.bands import banded, banded_column
-from agro_data.intent.questions.columns import Described, answer, joined, led
+from agro_data.intent.questions.clauses.bands import banded, banded_column
+from agro_data.intent.questions.clauses.functions import TAKEN
+from agro_data.intent.questions.clauses.order import extreme, extreme_word, sort_key, superlative_adjective
+from agro_data.intent.questions.clauses.phrases import quantity, subject, term
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.functions import TAKEN
+from agro_data.intent.questions.frames.columns import Described, answer, joined, led
 from agro_data.intent.questions.habits import BUT_NOT, NONE_OF
-from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme, extreme_word, sort_key, superlative_adjective
-from agro_data.intent.questions.phrases import quantity, subject, term
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Arithmetic, Case, Column, Expression, Query, SetOperation, Window
 from agro_data.profiling.profile import DatabaseProfile

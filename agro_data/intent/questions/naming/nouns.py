@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.relatives import key_person, key_role, linked, shortened
-from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.relatives import key_person, key_role, linked, shortened
+from agro_data.intent.questions.naming.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Expression, Join, Query, walk
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agro_data.intent.questions import words
-from agro_data.intent.questions.lists import implied
-from agro_data.intent.questions.modifiers import Atom, combine
-from agro_data.intent.questions.nouns import Scene, compounded
-from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.questions.clauses.modifiers import Atom, combine
+from agro_data.intent.questions.clauses.phrases import subject, term
+from agro_data.intent.questions.frames.lists import implied
+from agro_data.intent.questions.naming import words
+from agro_data.intent.questions.naming.nouns import Scene, compounded
 from agro_data.intent.tree import Column, DatePart, Expression, Predicate
 
 _BARE = ("name", "title", "id", "code")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agro_data.intent.questions import words
+from agro_data.intent.questions.naming import words
 from agro_data.profiling.names.words import PREPOSITIONS, is_participle, present_participle
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from agro_data.intent.questions.vocabulary import (
+from agro_data.intent.questions.naming.vocabulary import (
     BODIES,
     CONTAINERS,
     INVARIANT,

@@ -1,0 +1,1 @@
+"""What is said of things: conditions, expressions, values, orders."""

@@ -1,0 +1,1 @@
+"""What things are called, and English at the level of words."""
