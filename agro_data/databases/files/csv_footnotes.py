@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded, lines_at_end
+from agro_data.databases.files.csv_padding import TITLE_LINES, is_padded, last_lines, padded_at_end
 from agro_data.databases.files.text_files import opened
 
 _LINES = 30  # of notes, filled ones
@@ -45,7 +45,8 @@ def footnotes(file: Path, delimiters: str) -> Footnotes | None:
 def ends_in_padded_notes(file: Path, delimiters: str) -> bool:
     """Whether a look at the end of a file shows notes or blank lines that are padded to the width of a row: to the
     engine they are rows like others."""
-    ends = (lines_at_end(file, mark) for mark in delimiters)
+    lines = last_lines(file)
+    ends = (padded_at_end(lines, mark) for mark in delimiters)
     return any(cells and _begins(cells[0], True) for cells in ends)
 
 

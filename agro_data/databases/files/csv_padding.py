@@ -31,16 +31,20 @@ def lines_above(file: Path, delimiters: str) -> int:
     return max(_above(head, mark) for mark in delimiters)
 
 
-def lines_at_end(file: Path, mark: str) -> list[str]:
-    """The first cells of the padded lines at the end of a file, if a look at its end shows where they begin. Of a
-    packed file there is no such look."""
+def last_lines(file: Path) -> list[str]:
+    """The whole lines that a look at the end of a file shows, but for its first. Of a packed file there is no such
+    look."""
     if is_packed(file):
         return []
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - _TAIL))
-        lines = stream.read().decode(errors="replace").splitlines()
+        return stream.read().decode(errors="replace").splitlines()[1:]
+
+
+def padded_at_end(lines: Sequence[str], mark: str) -> list[str]:
+    """The first cells of the padded lines at the end of `lines`, if these show where they begin."""
     padded: list[list[str]] = []
-    for line in reversed(lines[1:]):
+    for line in reversed(lines):
         cells = next(csv.reader([line], delimiter=mark), [])
         if not is_padded(cells):
             return ["".join(one[:1]) for one in reversed(padded)] if any(len(one) > 1 for one in padded) else []
