@@ -56,6 +56,7 @@ class ColumnProfile:
     named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
+    total: str = ""  # a value by which rows are the totals of others, by their numbers (`profiling.columns.totals`)
     within: tuple[Within, ...] = ()  # what its values must have alike to be compared or summed: a currency
     hidden: bool = False  # a name alone: never asked for, and none of its values is here (`credentials`)
     collation: str = ""  # by which its texts compare, where it is not byte by byte: NOCASE
@@ -71,7 +72,7 @@ class ColumnProfile:
 
     def without_values(self) -> ColumnProfile:
         """The column with counts and shares, and no value that was read from a cell."""
-        return replace(self, minimum=None, maximum=None, quantiles=(), common=(), codes=(), form="")
+        return replace(self, minimum=None, maximum=None, quantiles=(), common=(), codes=(), form="", total="")
 
 
 @dataclass(frozen=True)

@@ -294,6 +294,7 @@ def _column_profile(
         named=name in names.given,
         codes=known.codes or (title.codes if (title := title_of(name)) else ()),
         unit=known.unit or unit_of(words),
+        total=read.totals.get(name, ""),
         collation=info.collation,
         formula=info.formula,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.files.number_texts import shortest
@@ -15,6 +15,7 @@ from agro_data.databases.schema.table_info import Connection, TableInfo
 from agro_data.databases.types import Cell
 from agro_data.profiling.columns.null_rules import null_rules
 from agro_data.profiling.columns.statistics import Statistics, describe
+from agro_data.profiling.columns.totals import totals_among
 from agro_data.profiling.profile import NullRule
 from agro_data.profiling.sampling import Row, TableSample, read_table
 
@@ -37,6 +38,7 @@ class TableRead:
     sampled: bool
     searched: frozenset[str] = frozenset()  # columns of a sampled table that were searched for NULL in every row
     null_rules: tuple[NullRule, ...] = ()
+    totals: Mapping[str, str] = field(default_factory=dict)  # `totals_among`
 
 
 def stable_seed(seed: int, *parts: str) -> int:
@@ -62,6 +64,7 @@ def read_values(
         statistics, searched = _searched(connection, table, reading.total, statistics)
     elif connection.dialect == "sqlite":
         statistics = _folded(connection, table.name, statistics)
+    by_name = dict(zip(names, columns, strict=True))
     return TableRead(
         info=table,
         statistics=statistics,
@@ -70,7 +73,8 @@ def read_values(
         total=reading.total,
         sampled=reading.sampled,
         searched=searched,
-        null_rules=() if table.is_view else null_rules(dict(zip(names, columns, strict=True)), statistics),
+        null_rules=() if table.is_view else null_rules(by_name, statistics),
+        totals={} if reading.sampled else totals_among(by_name, statistics),
     )
 
 

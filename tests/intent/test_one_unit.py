@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -106,3 +107,20 @@ def test_units_are_mixed_where_nothing_holds_them_to_one(sql: str, mixed: bool, 
     assert not isinstance(intent, Unread), intent
     assert mixes_units(intent.query, bills) == mixed
     assert (plausibility(intent.query, bills) == 0) == mixed
+
+
+def test_no_figures_are_asked_of_rows_of_which_one_is_the_total(tmp_path: Path) -> None:
+    path = tmp_path / "census.sqlite"
+    parts = [(f"State {n}", 310_407 + 97_003 * n, 20 + n) for n in range(9)]
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE regions (region TEXT, inhabitants INTEGER, altitude INTEGER)")
+        whole = ("Republic", sum(people for _, people, _ in parts), 24)
+        connection.executemany("INSERT INTO regions VALUES (?, ?, ?)", [*parts, whole])
+    connection.close()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    census = profile_database(Database("census", "sqlite", "sqlite", path, digest, path.name))
+    assert any("'Republic' in 'region'" in problem for problem in census.problems)
+    sql = [render_sql(intent, census) for intent in islice(sample_intents(census, 1), 200)]
+    assert any("inhabitants" in text for text in sql)
+    assert not any(f"{name}(inhabitants" in text for text in sql for name in ("SUM", "AVG", "MAX", "MIN"))
+    assert not any(f"inhabitants {sign}" in text for text in sql for sign in ("<", ">", "BETWEEN", "DESC"))

@@ -91,10 +91,11 @@ def _joined(scene: Scene, query: Query, unit: _Unit) -> tuple[Query, Column] | N
 
 def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
     """A condition that rows have one unit, which some sample row has that meets the other conditions of its table; None
-    where there is none.
+    where there is none, or where it would leave one row.
     """
     table = query.table_of(unit.source)
-    if unit.name not in scene.atlas.by_name[table].by_name:
+    column = scene.atlas.by_name[table].by_name.get(unit.name)
+    if column is None or column.unique:
         return None
     tests = [
         test
@@ -102,8 +103,7 @@ def _held(scene: Scene, query: Query, unit: Column) -> Comparison | None:
         if {n.source for n in walk(test) if isinstance(n, Column)} == {unit.source}
     ]
     rows = [row for row in scene.atlas.rows(table) if all(holds(test, row) is not False for test in tests)]
-    coded = scene.atlas.by_name[table].by_name[unit.name].role == "identifier"
-    kinds = str if coded else (str, int)
+    kinds = str if column.role == "identifier" else (str, int)
     known = [value for row in rows if isinstance(value := row[unit.name], kinds) and sayable(value)]
     return Comparison("=", unit, Value(scene.pick(known), (table, unit.name))) if known else None
 
@@ -164,9 +164,13 @@ def _reached(unit: _Unit, body: Query) -> list[str]:
 
 def _told_apart(unit: _Unit, alike: Set[object], body: Query, tables: Mapping[str, TableProfile]) -> bool:
     """Whether rows that have the expressions `alike` have one unit: it is one of them, or by a key they belong to one
-    row on the way to it.
+    row on the way to it. One row alone is nothing to compare: where no two have the same, as of a total and its parts
+    with a row each, nothing tells them apart.
     """
     reached, path = _reached(unit, body), unit.within.path
+    telling = None if path else tables[unit.source].by_name.get(unit.within.column)
+    if telling is not None and telling.unique:
+        return False
     if len(reached) > len(path) and Column(reached[-1], unit.within.column) in alike:
         return True
     keys = [(alias, tables[alias].primary_key) for alias in reached if alias in tables]

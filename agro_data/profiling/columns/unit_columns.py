@@ -50,8 +50,11 @@ _SEXES = word_set("m f t")  # of which T is the total
 def total_among(column: ColumnProfile) -> str:
     """The value by which rows are the totals of others, as tables of statistics have them; "" where there is none.
 
-    "All causes" are the total of what is called a cause. A name that one row has may be that of a company.
+    Where no number tells, a name does: "all causes" are the total of what is called a cause. One that a single row has
+    may be that of a company.
     """
+    if column.total:
+        return column.total
     values = [value for value, _ in column.common if isinstance(value, str)]
     if column.role not in ("category", "text") or not 2 < column.distinct == len(values) or column.unique:
         return ""
