@@ -25,7 +25,7 @@ from agro_data.profiling.keys.link_keys import link_key
 from agro_data.profiling.keys.row_versions import keeps_versions, with_versions
 from agro_data.profiling.keys.settling import settled_keys
 from agro_data.profiling.kinds import label_columns, table_kind
-from agro_data.profiling.names.denoting import NumberedRows, names_rows, numbered_rows
+from agro_data.profiling.names.denoting import Numbering
 from agro_data.profiling.names.naming import Hints, Names, name_database
 from agro_data.profiling.names.phrases import with_role
 from agro_data.profiling.names.row_nouns import with_row_nouns
@@ -75,11 +75,9 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
         keys = settled_keys(connection, reads, candidates)
         problems = [*connection.problems, *problems, *unread]
         faults = (*connection.faults, *unread)
-        numbered = [
-            rows
-            for name, read in reads.items()
-            for rows in numbered_rows(name, names[name].words, read.statistics.values())
-        ]
+        numbered = Numbering()
+        for name, read in reads.items():
+            numbered.add(name, names[name].words, read.statistics.values())
         up = keys_by_table(keys)
         made = [
             with_versions(
@@ -162,7 +160,7 @@ def _table_profile(
     names: Names,
     outgoing: Sequence[ForeignKey],
     semantics: Semantics,
-    numbered: Sequence[NumberedRows],
+    numbered: Numbering,
     link: Group,
 ) -> TableProfile:
     table = read.info
@@ -256,7 +254,7 @@ def _column_profile(
     uniques: Sequence[Group],
     outgoing: Sequence[ForeignKey],
     semantics: Semantics,
-    numbered: Sequence[NumberedRows],
+    numbered: Numbering,
 ) -> ColumnProfile:
     info = next(column for column in read.info.columns if column.name == name)
     statistics = read.statistics[name]
@@ -268,7 +266,7 @@ def _column_profile(
         refers=any(name in key.columns for key in outgoing),
         opaque=is_uuid(info.declared_type),
         called_as_table=words == names.words,
-        names_rows=names_rows(read.info.name, words, statistics, numbered),
+        names_rows=numbered.names_rows(read.info.name, words, statistics),
     )
     column = ColumnProfile(
         name=name,

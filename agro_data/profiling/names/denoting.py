@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from agro_data.profiling.columns.statistics import Statistics
 from agro_data.profiling.names.people import PEOPLE
@@ -13,42 +14,52 @@ LISTED = word_set("list record directory register entry info information detail 
 _CHANGED = word_set("increased decreased reduced raised grown multiplied divided delayed exceeded")  # by so much
 
 
+class Numbering:
+    """Columns of whole numbers that tell the rows of their tables apart, by what these are called. Of several columns
+    of a table any may be what another table keeps.
+    """
+
+    def __init__(self) -> None:
+        self._by_noun: dict[tuple[str, ...], list[_Numbered]] = {}
+        self._people: list[_Numbered] = []
+
+    def add(self, table: str, words: Sequence[str], columns: Iterable[Statistics]) -> None:
+        """Note those of `table`, whose singular noun is `words`."""
+        found = [
+            _Numbered(table, known.minimum, known.maximum)
+            for known in columns
+            if known.unique
+            and known.integral
+            and not known.nulls
+            and isinstance(known.minimum, int | float)
+            and isinstance(known.maximum, int | float)
+        ]
+        self._by_noun.setdefault(tuple(_listed(words)), []).extend(found)
+        if not PEOPLE.isdisjoint(words):
+            self._people += found
+
+    def names_rows(self, table: str, words: Sequence[str], known: Statistics) -> bool:
+        """Whether a column of `table` is called as one row of another, or as a person where rows are persons, and has
+        none but numbers that such rows have. A plural counts them.
+        """
+        low, high = known.minimum, known.maximum
+        if not words or not known.integral or not isinstance(low, int | float) or not isinstance(high, int | float):
+            return False
+        called = self._by_noun.get(tuple(words), ()) if is_single(words[-1]) else ()
+        people = self._people if is_one_person(words) else ()
+        return any(
+            rows.low <= low and high <= rows.high
+            for rows in chain((one for one in called if one.table != table), people)
+        )
+
+
 @dataclass(frozen=True)
-class NumberedRows:
-    """A table whose rows some column of whole numbers tells apart, from `low` to `high`."""
+class _Numbered:
+    """A table whose rows have numbers from `low` to `high`."""
 
     table: str
-    words: Sequence[str]  # its singular noun
     low: float
     high: float
-
-
-def numbered_rows(table: str, words: Sequence[str], columns: Iterable[Statistics]) -> list[NumberedRows]:
-    """One for each column of `table` that numbers its rows: of several, any may be what another table keeps."""
-    return [
-        NumberedRows(table, words, known.minimum, known.maximum)
-        for known in columns
-        if known.unique
-        and known.integral
-        and not known.nulls
-        and isinstance(known.minimum, int | float)
-        and isinstance(known.maximum, int | float)
-    ]
-
-
-def names_rows(table: str, words: Sequence[str], known: Statistics, numbered: Iterable[NumberedRows]) -> bool:
-    """Whether a column of `table` is called as one row of another, or as a person where rows are persons, and has none
-    but numbers that such rows have. A plural counts them.
-    """
-    if not known.integral or not isinstance(known.minimum, int | float) or not isinstance(known.maximum, int | float):
-        return False
-    person = is_one_person(words)
-    return any(
-        rows.low <= known.minimum
-        and known.maximum <= rows.high
-        and ((person and not PEOPLE.isdisjoint(rows.words)) or (rows.table != table and _is_one_of(words, rows.words)))
-        for rows in numbered
-    )
 
 
 def is_one_person(words: Sequence[str]) -> bool:
@@ -70,9 +81,9 @@ def done_by_somebody(words: Sequence[str]) -> bool:
     return is_participle(words[-2]) or list(words) == ["reports", "to"]
 
 
-def _is_one_of(words: Sequence[str], noun: Sequence[str]) -> bool:
-    """Whether `words` are the noun of a table, or of what it lists: "product" of a "product list"."""
+def _listed(noun: Sequence[str]) -> list[str]:
+    """What a table lists, by its noun: "product" of a "product list"."""
     own = list(noun)
     while len(own) > 1 and own[-1] in LISTED:
         own = own[:-1]
-    return list(words) == own and is_single(own[-1])
+    return own
