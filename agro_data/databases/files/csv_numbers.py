@@ -30,9 +30,11 @@ class _Form(NamedTuple):
 
 
 def _separated(said: str, thousands: str, decimal: str, certain: str) -> _Form:
-    whole = rf"[+-]?(0|[1-9]\d*|[1-9]\d{{0,2}}([{thousands}'’\x{{a0}}\x{{202f}}]\d{{3}})+)"
+    group = rf"([{thousands}'’\x{{a0}}\x{{202f}}]\d{{3}})"
+    whole = rf"[+-]?(0|[1-9]\d{{0,17}}|[1-9]\d{{0,2}}{group}{{1,5}})"  # as `WHOLE`, what a BIGINT holds
+    number = rf"[+-]?(0|[1-9]\d*|[1-9]\d{{0,2}}{group}+)(\{decimal}\d+)?"
     plain = f"replace(regexp_replace({{}}, {literal(f'[^-+0-9{decimal}]')}, '', 'g'), {literal(decimal)}, '.')"
-    return _Form(said, rf"{whole}(\{decimal}\d+)?", whole, certain, plain)
+    return _Form(said, number, whole, certain, plain)
 
 
 _PLAIN = _Form("", NUMBER, WHOLE, r".*", "{}")
