@@ -199,7 +199,7 @@ def test_notes_are_found_below_a_few_rows_too(above: str, below: str, tmp_path: 
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(3, 7)]
 
 
-@pytest.mark.parametrize("below", ["R9,2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
+@pytest.mark.parametrize("below", ["R9,2024\n", ",2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
 def test_rows_that_lack_a_part_are_no_notes(below: str, tmp_path: Path) -> None:
     shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent
     csv_file(shop / "good.csv", "remark\nfair\nbad\n")

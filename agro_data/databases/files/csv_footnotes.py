@@ -55,7 +55,7 @@ class _Row(NamedTuple):
 
     ends: int  # its last line
     cells: int
-    first: str
+    first: str  # cell that holds something; "" of a blank line
     padded: bool
 
 
@@ -64,7 +64,8 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     with opened(file) as stream:
         reader = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
         read = (
-            _Row(reader.line_num, len(cells), "".join(cells[:1]), is_padded(cells)) for cells in islice(reader, _ROWS)
+            _Row(reader.line_num, len(cells), next((c for c in map(str.strip, cells) if c), ""), is_padded(cells))
+            for cells in islice(reader, _ROWS)
         )
         try:
             seen += islice(read, TITLE_LINES + 1)
@@ -80,7 +81,7 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     if not below or end - count > TITLE_LINES:
         return None
     as_rows = any(row.cells == usual for row in below)
-    notes = sum(bool(row.first.strip()) for row in below)
+    notes = sum(bool(row.first) for row in below)
     if notes > min(_LINES, count) or not _begins(below[0].first, as_rows):
         return None
     return Footnotes(usual, seen[end - 1].ends, notes, as_rows)
