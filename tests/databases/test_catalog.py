@@ -168,6 +168,7 @@ def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
         "postgresql://me:s3cret@localhost/shop",
         "mysql+pymysql://me:s3cret@db/shop",
         "jdbc:postgresql://db/shop?user=me&password=s3cret",
+        "jdbc:oracle:thin:me/s3cret@db:1521/shop",
     ],
 )
 def test_an_address_of_a_server_is_told_and_not_repeated(given: str) -> None:

@@ -41,7 +41,7 @@ TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tabl
 SEMANTICS = "semantics.yml"
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")  # of a corpus; no database is below
 EXPORT = "agro-export.json"  # says what an export is of
-_ADDRESS = re.compile(r"(\w[\w+.-]+:)+/")  # of a server; as a path it has one slash, and a drive of Windows one letter
+_ADDRESS = re.compile(r"jdbc:|\w[\w+.-]+:/")  # of a server; as a path with one slash; Windows' drives have a letter
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
