@@ -17,6 +17,7 @@ from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.files.csv_reading import NOT_WHOLE, NoTable, fault, patterns, read_file, settings_of_parts
 from agro_data.databases.files.data_files import DataTable, data_tables, is_cut
+from agro_data.databases.files.text_files import is_packed, opened
 from agro_data.databases.quoting import quoted, quoted_list
 
 if TYPE_CHECKING:
@@ -151,10 +152,10 @@ def _loaded(tables: Sequence[DataTable]) -> list[DataTable]:
 
 def _text_bytes(file: Path, most: int) -> int:
     """Bytes of a CSV, unpacked; some number above `most` where there are more."""
-    if file.suffix.lower() != ".gz":
+    if not is_packed(file):
         return file.stat().st_size
     count = 0
-    with suppress(OSError, EOFError, zlib.error), gzip.open(file) as stream:  # DuckDB will say what is wrong with it
+    with suppress(OSError, EOFError, zlib.error), opened(file) as stream:  # DuckDB will say what is wrong with it
         while count <= most and (piece := stream.read(2**20)):
             count += len(piece)
     return count
@@ -163,7 +164,7 @@ def _text_bytes(file: Path, most: int) -> int:
 def _unpacks_too_far(table: DataTable) -> bool:
     """Whether its packed files hold more than `UNPACKED` bytes. To find out how a CSV is written DuckDB reads all of
     it, and over one the whole folder would take too long."""
-    packed = [file for file in table.files if file.suffix.lower() == ".gz" and file.exists()]
+    packed = [file for file in table.files if is_packed(file) and file.exists()]
     if sum(file.stat().st_size for file in packed) * _DEFLATED <= UNPACKED:
         return False
     room = UNPACKED
