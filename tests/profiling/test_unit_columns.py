@@ -85,6 +85,7 @@ def test_quantities_are_held_to_one_value_of_each_column_of_totals() -> None:
         (_texts("diagnosis_group", ("All diagnoses", "Births", "Cardiac")), "All diagnoses"),
         (_texts("sex", ("F", "M", "T")), "T"),
         (_texts("size", ("L", "M", "T")), ""),
+        (_texts("currency", ("ALL", "EUR", "USD")), ""),
         (_texts("parish", ("All Saints", "St. Ann", "St. John")), ""),
     ],
 )

@@ -58,6 +58,8 @@ def total_among(column: ColumnProfile) -> str:
     values = [value for value, _ in column.common if isinstance(value, str)]
     if column.role not in ("category", "text") or not 2 < column.distinct == len(values) or column.unique:
         return ""
+    if _CURRENCIES.issuperset(values):  # ALL are the leks of Albania
+        return ""
     kinds = {singular_word(word) for word in (*split_identifier(column.name), "person")}
     said = {value.strip().lower(): value for value in values}
     for plain, value in said.items():
