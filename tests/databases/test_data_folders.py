@@ -199,6 +199,14 @@ def test_notes_are_found_below_a_few_rows_too(above: str, below: str, tmp_path: 
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(3, 7)]
 
 
+@pytest.mark.parametrize("below", [",,\n,,\n", "Source: Office,,\n", ",,\n* provisional,,\n* of both,,\n"])
+def test_rows_with_a_first_cell_alone_stay_above_padded_notes(below: str, tmp_path: Path) -> None:
+    headings = _FIGURES.replace("R0,2020", "North,,\nR0,2020").replace("R1,2020", "South,,\nR1,2020")
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", headings + below).parent
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), count(region), sum(deaths) FROM deaths") == [(14, 14, 462)]
+
+
 @pytest.mark.parametrize("below", ["R9,2024\n", ",2024\n", "\nR1,2025,8,9\nR2,2025,9,9\n\nR3,2025,1\n", "R9\n"])
 def test_rows_that_lack_a_part_are_no_notes(below: str, tmp_path: Path) -> None:
     shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent

@@ -29,7 +29,7 @@ class Footnotes:
     cells: int  # that each row has
     end: int  # the line of the last row
     filled: int  # lines below it
-    padded: bool  # whether a line there has as many cells as a row
+    padded: tuple[str, ...]  # the first cells of lines there that have as many cells as a row
 
 
 def footnotes(file: Path, delimiters: str) -> Footnotes | None:
@@ -80,11 +80,11 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     below = seen[end:] if usual > 1 and count and len(seen) < _ROWS else []
     if not below or end - count > TITLE_LINES:
         return None
-    as_rows = any(row.cells == usual for row in below)
+    padded = tuple(dict.fromkeys(row.first for row in below if row.cells == usual))
     notes = sum(bool(row.first) for row in below)
-    if notes > min(_LINES, count) or not _begins(below[0].first, as_rows):
+    if notes > min(_LINES, count) or not _begins(below[0].first, bool(padded)):
         return None
-    return Footnotes(usual, seen[end - 1].ends, notes, as_rows)
+    return Footnotes(usual, seen[end - 1].ends, notes, padded)
 
 
 def _begins(first: str, as_row: bool) -> bool:

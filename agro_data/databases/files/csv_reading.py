@@ -71,7 +71,7 @@ class Written:
     skipped: int  # lines above the header
     marks: Mapping[str, str]
     passes_over: bool = False  # lines with another number of cells, or another type, which are no rows
-    passes_over_padded: bool = False  # lines that hold nothing but a first cell
+    passes_over_padded: tuple[str, ...] = ()  # first cells, "" too, of lines that hold nothing else and are no rows
 
     def settings(self) -> str:
         """What `read_csv` is told, so that it does not look itself."""
@@ -134,8 +134,11 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
     def query(texts: Sequence[str], formats: Mapping[str, str], chosen: str = "*") -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
         reader = _reader(str(file), replace(written, columns=columns, marks={**written.marks, **formats}))
-        held = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in list(columns)[1:])
-        where = f" WHERE {held}" if written.passes_over_padded else ""
+        first, *others = map(quoted, columns)
+        padded = ", ".join(map(literal, written.passes_over_padded))
+        held = [f"{name} IS NOT NULL" for name in others]
+        held.append(f"coalesce(trim(CAST({first} AS VARCHAR)), '') NOT IN ({padded})")
+        where = f" WHERE {' OR '.join(held)}" if padded else ""
         return f"SELECT {chosen} FROM {reader}{where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
