@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from agro_data.databases.files.number_texts import NUMBER
+from agro_data.databases.files.number_texts import MISSING, NUMBER
 from agro_data.databases.files.text_files import LONGEST_LINE, is_packed, opened
 
 TITLE_LINES = 10  # above a header
 _LOOKED_AT = 20  # rows below it
 _TAIL = 2**16  # bytes
+_NUMBER = re.compile(rf"{NUMBER}|[+-]?\d[\d.,'’\xa0\u202f]*")  # in any country's way
 
 
 def is_padded(cells: Sequence[str]) -> bool:
@@ -72,9 +73,9 @@ def _above(head: Sequence[str], mark: str) -> int:
 
 def _is_header(cells: Sequence[str]) -> bool:
     named = {cell.strip() for cell in cells}
-    return len(named) == len(cells) and "" not in named and not any(re.fullmatch(NUMBER, cell) for cell in named)
+    return len(named) == len(cells) and "" not in named and not any(map(_NUMBER.fullmatch, named))
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    return bool(filled) and all(re.fullmatch(NUMBER, cell) for cell in filled)
+    filled = [cell.strip() for cell in cells if cell.strip().lower() not in MISSING]
+    return bool(filled) and all(map(_NUMBER.fullmatch, filled))
