@@ -108,7 +108,9 @@ def test_rows_that_are_lacking_are_those_that_are_not_deleted(shop: DatabaseProf
         ("IsDeleted", True),
         ("deleted_by_user_id", True),
         ("removed_reason", True),
+        ("deletedByUser", True),
         ("removed_stock", False),
+        ("deleted_bytes", False),
         ("undeleted", False),
     ],
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agro_data.profiling.names.words import split_identifier
 from agro_data.profiling.profile import ColumnProfile, Mark
 
 _GONE = r"_?(?:is_?|date_?)?(?:soft_?)?(?:deleted|discarded|removed)"
 _DELETED = re.compile(rf"{_GONE}(?:_?(?:at|on|date|time|flag|ts))?", re.IGNORECASE)
-_OF_DELETION = re.compile(rf"{_DELETED.pattern}|{_GONE}_?(?:by(?:_?\w+)?|reason|why)", re.IGNORECASE)
+_OF_DELETION = re.compile(rf"{_DELETED.pattern}|{_GONE}_(?:by(?:_\w+)?|reason|why)")  # words, joined
 _NO = ("0", "n", "no", "f", "false")
 
 
@@ -20,7 +21,7 @@ def mark_of(columns: Sequence[ColumnProfile]) -> Mark | None:
 
 def says_deletion(column: str) -> bool:
     """Whether a column tells of deletions by its name, also who did it and why: `deleted_by`; not `removed_stock`."""
-    return _OF_DELETION.fullmatch(column) is not None
+    return _OF_DELETION.fullmatch("_".join(split_identifier(column))) is not None
 
 
 def _mark(column: ColumnProfile) -> Mark | None:
