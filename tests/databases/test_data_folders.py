@@ -164,6 +164,13 @@ def test_lines_that_a_sheet_pads_are_no_rows_and_no_header(
         assert any("for a title or comment above the header" in said for said in connection.problems)
 
 
+def test_blank_lines_that_a_sheet_pads_are_no_rows_however_many_they_are(tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + ",,\n" * 2**15).parent
+    csv_file(shop / "empty.csv", "region,year\n,\n,\n")
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), (SELECT count(*) FROM empty) FROM deaths") == [(12, 0)]
+
+
 @pytest.mark.parametrize("rate", ["1,5", "..", "1.234,5"])
 def test_a_padded_title_is_told_by_numbers_in_any_country_s_way(rate: str, tmp_path: Path) -> None:
     rows = "".join(f"R{n};{n},25;{n}\n" for n in range(4))

@@ -43,14 +43,10 @@ def last_lines(file: Path) -> list[str]:
 
 
 def padded_at_end(lines: Sequence[str], mark: str) -> list[str]:
-    """The first cells of the padded lines at the end of `lines`, if these show where they begin."""
-    padded: list[list[str]] = []
-    for line in reversed(lines):
-        cells = next(csv.reader([line], delimiter=mark), [])
-        if not is_padded(cells):
-            return ["".join(one[:1]) for one in reversed(padded)] if any(len(one) > 1 for one in padded) else []
-        padded.append(cells)
-    return []
+    """The first cells of the padded lines at the end of `lines`."""
+    cells = (next(csv.reader([line], delimiter=mark), []) for line in reversed(lines))
+    padded = list(takewhile(is_padded, cells))
+    return ["".join(one[:1]) for one in reversed(padded)] if any(len(one) > 1 for one in padded) else []
 
 
 def _above(head: Sequence[str], mark: str) -> int:
