@@ -115,7 +115,7 @@ def _counted(
 
 
 def _fits(name: str, form: str) -> str:
-    return f"regexp_full_match({quoted(name)}, {literal(form)})"
+    return f"regexp_full_match(trim({quoted(name)}), {literal(form)})"
 
 
 def _is_missing(column: str) -> str:
