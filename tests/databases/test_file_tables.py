@@ -239,6 +239,17 @@ def test_parts_write_dates_in_one_way(loaded: int, tmp_path: Path, monkeypatch: 
     assert len(remarks_on(folder)) == 1
 
 
+@pytest.mark.parametrize("loaded", [2**20, -1])
+def test_numbers_of_parts_are_numbers(loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"x;{n},5;{n}\n" for n in range(12))
+    folder = parts(tmp_path, f"kind;price;stock\n{rows}", 'kind,price,stock\ny,"1.234,50",NA\ny,"7,25",3\n')
+    tables, _, problems = read(folder, loaded, monkeypatch)
+    assert problems == []
+    assert sum(price for _, price, _ in tables["t"][1]) == sum(range(12)) + 6 + 1234.5 + 7.25
+    assert [stock for kind, _, stock in tables["t"][1] if kind == "y"] == [None, 3]
+    assert len(remarks_on(folder)) == 2
+
+
 @pytest.mark.parametrize(
     ("second", "said"),
     [

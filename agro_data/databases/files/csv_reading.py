@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.files.csv_footnotes import ends_in_padded_notes, footnotes
@@ -142,18 +142,30 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
         return f"SELECT {chosen} FROM {reader}{where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
-    kept = [name for name, kind in written.columns.items() if kind == "VARCHAR"]
-    numbers = numbers_in(connection, query(texts, formats), kept, written.marks["delim"])
-    marked = ", ".join(f"{one.read} AS {quoted(name)}" for name, one in numbers.items())
-    chosen = f"* REPLACE ({marked})" if marked else "*"
-    return query(texts, formats, chosen), [*_remarks_on_dates(texts), *remarks_on(numbers)]
+    chosen, told = _with_numbers(connection, query(texts, formats), [written])
+    return query(texts, formats, f"*{chosen}"), [*_remarks_on_dates(texts), *told]
 
 
-def settings_of_parts(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], folder: Path
-) -> tuple[str, list[str]]:
-    """The settings with which `read_csv` reads parts, and remarks. Each part may have its own delimiters and further
-    columns. Raises `NoTable` and `duckdb.Error`.
+def _with_numbers(connection: duckdb.DuckDBPyConnection, rows: str, parts: Sequence[Written]) -> tuple[str, list[str]]:
+    """What replaces in `*` columns of `rows` that are numbers written as texts, or nothing, and remarks on them."""
+    kept = [name for part in parts for name, kind in part.columns.items() if kind == "VARCHAR"]
+    commas = "," if any(part.marks["delim"] == "," for part in parts) else ""
+    numbers = numbers_in(connection, rows, list(dict.fromkeys(kept)), commas)
+    replaced = ", ".join(f"{one.read} AS {quoted(name)}" for name, one in numbers.items())
+    return f" REPLACE ({replaced})" * bool(replaced), remarks_on(numbers)
+
+
+class Parts(NamedTuple):
+    """How `read_csv` reads the parts of a table, what replaces columns in `*` of their rows, and remarks."""
+
+    settings: str
+    replaced: str
+    remarks: list[str]
+
+
+def read_parts(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], folder: Path) -> Parts:
+    """How parts below `folder` are read. Each may have its own delimiters and further columns. Raises `NoTable` and
+    `duckdb.Error`.
     """
     parts = [_sniffed(connection, file, _EVERY_LINE) for file in files]
     first = parts[0]
@@ -179,11 +191,12 @@ def settings_of_parts(
         types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in texts)
         return ", ".join([*told, *([f"types={{{types}}}"] if texts else [])])
 
-    def query(texts: Sequence[str]) -> str:
-        return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, {})}, hive_partitioning=false)"
+    def query(texts: Sequence[str], formats: Mapping[str, str]) -> str:
+        return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, formats)}, hive_partitioning=false)"
 
-    texts, formats = _dates(connection, parts, query)
-    return settings(texts, formats), _remarks_on_dates(texts)
+    texts, formats = _dates(connection, parts, lambda columns: query(columns, {}))
+    replaced, told = _with_numbers(connection, query(texts, formats), parts)
+    return Parts(settings(texts, formats), replaced, [*_remarks_on_dates(texts), *told])
 
 
 def _reader(path: str, written: Written) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_reading import NOT_WHOLE, NoTable, fault, patterns, read_file, settings_of_parts
+from agro_data.databases.files.csv_reading import NOT_WHOLE, NoTable, fault, patterns, read_file, read_parts
 from agro_data.databases.files.data_files import DataTable, data_tables, is_cut
 from agro_data.databases.files.text_files import is_packed, opened
 from agro_data.databases.quoting import quoted, quoted_list
@@ -190,14 +190,16 @@ def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str
     if table.folder is None and not table.is_parquet:
         return read_file(connection, table.files[0])
     files = table.files
-    remarks: list[str] = []
+    chosen, remarks = "*", list[str]()
     settings = f"hive_partitioning={str(bool(table.partitions)).lower()}"
+    if table.partitions and table.above:
+        chosen += f" EXCLUDE ({quoted_list(sorted(table.above))})"
     if table.is_parquet:
         settings += ", union_by_name=true" if table.folder else ""  # parts that were written later have further columns
     else:
         files = tuple(file for file in files if file.stat().st_size) or files[:1]  # an empty part has no column
-        told, remarks = settings_of_parts(connection, files, table.folder or files[0].parent)
+        told, replaced, remarks = read_parts(connection, files, table.folder or files[0].parent)
         settings += f", {told}"
+        chosen += replaced
     reader = "read_parquet" if table.is_parquet else "read_csv"
-    above = quoted_list(sorted(table.above)) if table.partitions else ""
-    return f"SELECT * {f'EXCLUDE ({above}) ' if above else ''}FROM {reader}({patterns(files)}, {settings})", remarks
+    return f"SELECT {chosen} FROM {reader}({patterns(files)}, {settings})", remarks
