@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agro_data.evaluation.loaded import Prediction
+from agro_data.llm.prompt import fenced, without_thought
 from agro_data.prompts.solution import Solution, parse_solution
-from agro_data.protocol import Turn, parse_turn
 
 # What no SQL has at the beginning of a line; a model may say something before it.
 _SPOKEN = re.compile(r"^[ \t]*(?:```|</?think>|<solution>)", re.MULTILINE)
+# Whatever else the turn is like: a thought may be long or begun by the prompt, and a stop takes the closing tag away.
+_ACTION = re.compile(r"<(sql|solution|clarify)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 
 
 def solved(rows: Sequence[Prediction]) -> tuple[Prediction, ...]:
@@ -29,8 +31,9 @@ def spoken(rows: Sequence[Prediction]) -> Iterator[str]:
 
 
 def _query(reply: str) -> str:
-    turn = parse_turn(reply)
-    if isinstance(turn, Turn):
-        return turn.text if turn.action == "solution" else ""
+    actions = _ACTION.findall(without_thought(reply))
+    if actions:
+        action, text = actions[-1]
+        return (fenced(text) or text).strip() if action == "solution" else ""
     found = parse_solution(reply)
     return found.sql if isinstance(found, Solution) else ""

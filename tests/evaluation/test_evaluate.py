@@ -249,14 +249,19 @@ REPLIES = [
     f"<think>\nNames of customers. SELECT what?\n</think>\n\n{NAMES}",
     f"The question wants names.\nSELECT which?\n</think>\n{NAMES}",
     f"<think>Names of customers.</think>\n<solution>{NAMES}</solution>",
+    f"<think>{'Names of customers. ' * 1_000}</think>\n<solution>\n{NAMES}\n</solution>",
+    f"Names of customers.\n</think>\nHere it is:\n<solution>{NAMES}",
+    f"<think>Names.</think>\n<solution>\n```sql\n{NAMES}\n```\n</solution>",
+    "<think>Is there one?</think>\n<sql>\nSELECT 7\n</sql>\n<observation>\n7\n</observation>\n"
+    f"<think>Yes.</think>\n<solution>\n{NAMES}\n</solution>",
 ]
 
 
 def test_predictions_that_are_replies_are_told(place: Path) -> None:
     found = evaluate([asked(NAMES, reply) for reply in REPLIES], place / "db")
-    assert [verdict.score for verdict in found.verdicts] == [1, 0, 0, 0, 0, 0]
+    assert [verdict.score for verdict in found.verdicts] == [1, *[0] * 9]
     note, _ = found.notes
-    assert note.startswith("5 of 6 questions have predictions with code fences, thoughts or tags")
+    assert note.startswith("9 of 10 questions have predictions with code fences, thoughts or tags")
     assert "--replies" in note
 
 
@@ -265,13 +270,14 @@ def test_the_sql_of_replies_is_scored_if_one_says_that_they_are(place: Path) -> 
         f"<think>\nPerhaps\n{NAMES}\nor",
         "I do not know.",
         "<think>Which?</think>\n<clarify>Which customers?</clarify>",
+        f"<think>{'Look. ' * 2_000}</think>\n<sql>\n{NAMES}\n</sql>",
         "",
     ]
     found = evaluate([asked(NAMES, reply) for reply in [*REPLIES, *nothing]], place / "db", replies=True)
-    assert [verdict.score for verdict in found.verdicts] == [1] * 6 + [0] * 4
-    assert [verdict.pred for verdict in found.verdicts] == [NAMES] * 6 + [""] * 4
-    assert {verdict.error_class for verdict in found.verdicts[6:]} == {"missing"}
-    assert found.notes[0] == "4 of 10 questions have no prediction; they score 0"
+    assert [verdict.score for verdict in found.verdicts] == [1] * 10 + [0] * 5
+    assert [verdict.pred for verdict in found.verdicts] == [NAMES] * 10 + [""] * 5
+    assert {verdict.error_class for verdict in found.verdicts[10:]} == {"missing"}
+    assert found.notes[0] == "5 of 15 questions have no prediction; they score 0"
 
 
 def test_rows_that_a_program_holds_are_scored_as_those_of_a_file(place: Path, tmp_path: Path) -> None:
