@@ -131,8 +131,9 @@ def is_hundredfold(node: exp.Expr) -> bool:
 
 
 def divides(node: exp.Expr, dialect: Dialect) -> bool:
-    """Whether a quotient of whole numbers has a fraction, which SQLite gives only of what is written as real."""
-    return dialect != "sqlite" or any(map(_is_real, _outside_conditions(node)))
+    """Whether a quotient of whole numbers has a fraction, which SQLite gives only where a side is written as real."""
+    quotients = (one for one in _outside_conditions(node) if isinstance(one, exp.Div))
+    return dialect != "sqlite" or all(any(map(_is_real, _outside_conditions(one))) for one in quotients)
 
 
 def _outside_conditions(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -204,6 +204,8 @@ def test_a_sum_of_differences_is_asked_where_both_sides_are_known(atlas: Atlas) 
 
 def test_sqlite_divides_whole_numbers() -> None:
     atlas = Atlas(shop.profile())
-    share = '* SUM(CASE WHEN total > 700.5 THEN 1 ELSE 0 END) / COUNT(*) FROM "order"'
-    assert isinstance(read_intent(f"SELECT 100 {share}", atlas), Unread)
-    assert isinstance(read_intent(f"SELECT 100.0 {share}", atlas), Intent)
+    over, under = "SUM(CASE WHEN total > 700.5 THEN 1 ELSE 0 END)", "COUNT(*)"
+    cut = [f"100 * {over} / {under}", f"{over} / {under} * 100.0", f"100.0 * ({over} / {under})"]
+    whole = [f"100.0 * {over} / {under}", f"{over} / ({under} * 1.0) * 100", f"1.0 / {under} * {over}"]
+    found = [type(read_intent(f'SELECT {figure} FROM "order"', atlas)) for figure in (*cut, *whole)]
+    assert found == [Unread] * 3 + [Intent] * 3
