@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
@@ -106,8 +105,11 @@ def _check_together(
                 if KINDS[one.kind].severity == "error":
                     yield Finding(one.kind, f"Accepted SQL {number} of {len(pair.alternatives) + 1}: {one.says}", sql)
 
-    offered = [offer(pairs, names, profile) for offer in _OF_BOTH]
-    shown = demonstrated(database, [list(chain.from_iterable(each)) for each in zip(*offered, strict=True)], sandbox)
+    offers = [
+        [one for offer in _OF_BOTH for one in offer(pair, names[pair.sql], profile)] if pair.sql in names else []
+        for pair in pairs
+    ]
+    shown = demonstrated(database, offers, sandbox)
     told = tuple(
         causes((*found[pair.sql], *further(pair), *wording(pair), *some))
         for pair, some in zip(pairs, shown, strict=True)

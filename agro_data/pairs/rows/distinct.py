@@ -7,7 +7,7 @@ finding is demonstrated: with DISTINCT the answer is another.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from sqlglot import exp
@@ -38,34 +38,29 @@ _FIRST = re.compile(
 _COUNTED = re.compile(rf"\b(?:how many|(?:number|count) of)(?: (?:the|all|total))* {_DIFFERENT}(?: \w+)?")
 
 
-def offer_distinct(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    return [
-        list(islice(_offers(question, names[pair.sql], profile, profile.dialect), 1))
-        if pair.sql in names and re.search(_DIFFERENT, question := plain(pair.question))
-        else []
-        for pair in pairs
-    ]
+def offer_distinct(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair: one thing at most."""
+    question = plain(pair.question)
+    return islice(_offers(question, found, profile), 1 if re.search(_DIFFERENT, question) else 0)
 
 
-def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
+def _offers(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
     select = found.tree
     if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
         return
     scope = found.scope_of(select)
     own = aggregates_of(select)
     if not own and not any(select.args.get(part) for part in ("group", "limit")):
-        yield from _listed(question, select, scope, found, profile, dialect)
+        yield from _listed(question, select, scope, found, profile)
     elif own and all(isinstance(call, exp.Count) for call in own):
-        yield from _counted(question, own, scope, found, profile, dialect)
+        yield from _counted(question, own, scope, found, profile)
 
 
 def _listed(
-    question: str, select: exp.Select, scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+    question: str, select: exp.Select, scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[Offer]:
     """Values that come out several times. Two rows of a table may well be called the same: only a join repeats one."""
+    dialect = profile.dialect
     items = [item.unalias().unnest() for item in select.expressions]
     keys = row_keys(scope, profile)
     named = {table: re.search(_ROWS % nouns_of(table, profile), question) for table in keys}
@@ -98,17 +93,12 @@ def _said(item: exp.Expr, question: str, found: Resolution, profile: DatabasePro
 
 
 def _counted(
-    question: str,
-    calls: Sequence[exp.Expr],
-    scope: Scope,
-    found: Resolution,
-    profile: DatabaseProfile,
-    dialect: Dialect,
+    question: str, calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[Offer]:
     """A column whose values are counted as often as they stand there. Where rows of a table are to be counted, two may
     have the same value (`pairs.rows.repeats`).
     """
-    said = _COUNTED.search(question)
+    said, dialect = _COUNTED.search(question), profile.dialect
     one = len({sql_text(call, dialect) for call in calls}) == 1 and isinstance(calls[0].this, exp.Column)
     rows = (re.search(_ROWS % nouns_of(table, profile), question) for table in row_keys(scope, profile))
     if said is not None and one and not any(rows):

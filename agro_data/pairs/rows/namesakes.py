@@ -7,11 +7,10 @@ the data have such namesakes: by the key of the table the answer is another.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
@@ -26,26 +25,19 @@ _EACH_NAME = re.compile(r"\b(?:each|every|per|by)(?: \w+){0,3} (?:names?|titles?
 _SHAPED = ("group", "having", "limit", "offset", "windows", "qualify")
 
 
-def offer_namesakes(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    found = [_offer(pair, names[pair.sql], profile, profile.dialect) if pair.sql in names else None for pair in pairs]
-    return [[offer] if offer is not None else [] for offer in found]
-
-
-def _offer(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Offer | None:
+def offer_namesakes(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair."""
     tree, sql = found.tree, pair.sql
-    if isinstance(tree, exp.Select):
-        return None if _EACH_NAME.search(plain(pair.question)) else _grouped(sql, tree, found, profile, dialect)
-    if isinstance(tree, (exp.Intersect, exp.Except)) and tree.find(exp.Limit, exp.With) is None:
-        return _combined(sql, tree, found, profile, dialect)
-    return None
+    offer = None
+    if isinstance(tree, exp.Select) and not _EACH_NAME.search(plain(pair.question)):
+        offer = _grouped(sql, tree, found, profile)
+    elif isinstance(tree, (exp.Intersect, exp.Except)) and tree.find(exp.Limit, exp.With) is None:
+        offer = _combined(sql, tree, found, profile)
+    if offer is not None:
+        yield offer
 
 
-def _combined(
-    sql: str, tree: exp.SetOperation, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> Offer | None:
+def _combined(sql: str, tree: exp.SetOperation, found: Resolution, profile: DatabaseProfile) -> Offer | None:
     """Of two SELECTs of names of one table: the rows of the first that are, or are not, among those of the second."""
     left, right = tree.left, tree.right
     if not isinstance(left, exp.Select) or not isinstance(right, exp.Select) or tree.args.get("distinct") is False:
@@ -64,12 +56,10 @@ def _combined(
     test: exp.Expr = exp.In(this=one[0].node, query=exp.Subquery(this=among))
     how = "INTERSECT" if isinstance(tree, exp.Intersect) else "EXCEPT"
     kept = kept.where(test if how == "INTERSECT" else exp.Not(this=test))
-    return Offer(_finding(how, one[0]), sql, sql_text(kept, dialect))
+    return Offer(_finding(how, one[0]), sql, sql_text(kept, profile.dialect))
 
 
-def _grouped(
-    sql: str, select: exp.Select, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> Offer | None:
+def _grouped(sql: str, select: exp.Select, found: Resolution, profile: DatabaseProfile) -> Offer | None:
     """GROUP BY a name over the rows of another table that refer to the one with the name."""
     group, scope = select.args.get("group"), found.scope_of(select)
     if group is None or any(select.args.get(part) for part in ("limit", "qualify")) or not aggregates_of(select):
@@ -85,7 +75,7 @@ def _grouped(
         return None
     other = select.copy()
     other.args["group"].append("expressions", key.node)
-    return Offer(_finding("GROUP BY", key), sql, sql_text(other, dialect))
+    return Offer(_finding("GROUP BY", key), sql, sql_text(other, profile.dialect))
 
 
 def _finding(how: str, key: RowKey) -> Finding:

@@ -8,11 +8,10 @@ changes the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
@@ -28,21 +27,10 @@ _NONE = re.compile(
 )
 
 
-def offer_negated(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    return [
-        list(_offers(pair, names[pair.sql], profile, profile.dialect))
-        if pair.sql in names and _NOT.search(pair.question)
-        else []
-        for pair in pairs
-    ]
-
-
-def _offers(pair: Pair, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
-    select = found.tree
-    if not isinstance(select, exp.Select):
+def offer_negated(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair."""
+    select, dialect = found.tree, profile.dialect
+    if not isinstance(select, exp.Select) or not _NOT.search(pair.question):
         return
     where = select.args.get("where")
     if where is None or select.args.get("group") or select.args.get("limit"):

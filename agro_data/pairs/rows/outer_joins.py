@@ -7,7 +7,7 @@ Each finding is demonstrated by another answer; that a condition drops all rows 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -19,7 +19,6 @@ from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import column_of
 from agro_data.populate.instances import instance_schema
-from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.conditions import joined, links, parts_of
 from agro_data.sql.constructs import aggregates_of
@@ -47,22 +46,12 @@ class _Outer:
         return binding is not None and binding.source is self.source
 
 
-def offer_outer_joins(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    keys = instance_schema(profile)
-    names = {sql: joined_on(found, profile.dialect, profile.schema) for sql, found in names.items()}
-    joins = {sql: list(_outer_joins(found)) for sql, found in names.items()}
-    told = {sql: list(_counted(names[sql], some, profile, profile.dialect)) for sql, some in joins.items() if some}
-    offers: list[list[Offer]] = []
-    for pair in pairs:
-        said: list[Finding] = []
-        if joins.get(pair.sql):
-            said += told[pair.sql]
-            said += _undone(pair, names[pair.sql], joins[pair.sql], keys, profile.dialect)
-        offers.append([Offer(one, pair.sql, one.witness, names[pair.sql].ordered) for one in said])
-    return offers
+def offer_outer_joins(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair."""
+    found = joined_on(found, profile.dialect, profile.schema)
+    joins = list(_outer_joins(found))
+    for one in (*_counted(found, joins, profile), *_undone(pair, found, joins, profile)):
+        yield Offer(one, pair.sql, one.witness, found.ordered)
 
 
 def _outer_joins(found: Resolution) -> Iterator[_Outer]:
@@ -78,14 +67,14 @@ def _outer_joins(found: Resolution) -> Iterator[_Outer]:
 # --- undone ------------------------------------------------------------------------------------------------------
 
 
-def _undone(pair: Pair, found: Resolution, joins: Sequence[_Outer], keys: Keys, dialect: Dialect) -> Iterator[Finding]:
+def _undone(pair: Pair, found: Resolution, joins: Sequence[_Outer], profile: DatabaseProfile) -> Iterator[Finding]:
     """A condition in WHERE or of a later JOIN that no row without a match passes, where all are asked for."""
-    said = _ALL.search(pair.question)
+    said, dialect = _ALL.search(pair.question), profile.dialect
     for one in joins if said is not None else ():
         moved = [*_conditions(one, found)]
         later = [] if moved else [*_later(one, found)]
         meant = any(isinstance(test, exp.Is) for part in moved for test in part.find_all(exp.Is))
-        if meant or not (moved or later) or not _is_inner(pair.sql, found, one, keys, dialect):
+        if meant or not (moved or later) or not _is_inner(pair.sql, found, one, profile):
             continue
         assert said is not None
         how = f"keeps rows without a match in {one.source.table}"
@@ -118,12 +107,12 @@ def _later(one: _Outer, found: Resolution) -> Iterator[exp.Join]:
             yield join
 
 
-def _is_inner(sql: str, found: Resolution, one: _Outer, keys: Keys, dialect: Dialect) -> bool:
+def _is_inner(sql: str, found: Resolution, one: _Outer, profile: DatabaseProfile) -> bool:
     """Whether JOIN is proved to do as well, since a condition drops what LEFT JOIN adds."""
     one.join.set("side", None)
-    text = sql_text(found.tree, dialect)
+    text = sql_text(found.tree, profile.dialect)
     one.join.set("side", "LEFT")
-    return "null_rejected" in (proved_equivalent(sql, text, dialect, keys) or "")
+    return "null_rejected" in (proved_equivalent(sql, text, profile.dialect, instance_schema(profile)) or "")
 
 
 def _moved(found: Resolution, one: _Outer, moved: Sequence[exp.Expr], dialect: Dialect) -> str:
@@ -151,9 +140,7 @@ def _left(found: Resolution, joins: Sequence[exp.Join], dialect: Dialect) -> str
 # --- none counted as one -----------------------------------------------------------------------------------------
 
 
-def _counted(
-    found: Resolution, joins: Sequence[_Outer], profile: DatabaseProfile, dialect: Dialect
-) -> Iterator[Finding]:
+def _counted(found: Resolution, joins: Sequence[_Outer], profile: DatabaseProfile) -> Iterator[Finding]:
     """COUNT(*) in groups of a parent's rows that a LEFT JOIN gives its children: a parent without any counts 1."""
     for one in joins:
         link = _link(one, found, profile)
@@ -163,13 +150,13 @@ def _counted(
         calls = list(_counts(one, parent, found))
         new = [(call, exp.Count(this=child.copy())) for call in calls]
         if new:
-            shown = sql_text(calls[0], dialect)
+            shown = sql_text(calls[0], profile.dialect)
             table = one.source.table
             assert parent.source is not None
             says = (
                 f"{shown} is 1 where {parent.source.table} has no {table}: counted by {table}, the answer is another."
             )
-            text = rewritten(found, new, dialect)
+            text = rewritten(found, new, profile.dialect)
             yield Finding("none_counted", says, text, text)
 
 

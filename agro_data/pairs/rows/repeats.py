@@ -9,7 +9,7 @@ the rows alone that have none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -57,50 +57,33 @@ class _Once:
     alone: str = ""  # what to hold against `once` where that is only a part of the statement
 
 
-def offer_repeats(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    return [
-        [
-            _offer(one, pair.sql, names[pair.sql].ordered)
-            for one in _offers(plain(pair.question), names[pair.sql], profile, profile.dialect)
-        ]
-        if pair.sql in names and pair.question.strip()
-        else []
-        for pair in pairs
-    ]
+def offer_repeats(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair."""
+    for one in _repeats(plain(pair.question), found, profile) if pair.question.strip() else ():
+        finding = Finding("counted_again", one.says)
+        yield Offer(finding, one.alone or pair.sql, one.once, found.ordered and not one.alone, one.repeated)
 
 
-def _offer(one: _Once, sql: str, ordered: bool) -> Offer:
-    finding = Finding("counted_again", one.says)
-    return Offer(finding, one.alone or sql, one.once, ordered and not one.alone, one.repeated)
-
-
-def _offers(question: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[_Once]:
+def _repeats(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[_Once]:
     for scope in found.scopes:
         calls = aggregates_of(scope.select)
         if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
             continue
-        yield from _multiplied(calls, scope, found, profile, dialect)
+        yield from _multiplied(calls, scope, found, profile)
         if all(isinstance(node, exp.Count) for node in calls):
-            yield from _counted(question, calls, scope, found, profile, dialect)
+            yield from _counted(question, calls, scope, found, profile)
         elif scope.select is found.tree:
-            yield from _computed(question, calls, scope, found, profile, dialect)
+            yield from _computed(question, calls, scope, found, profile)
 
 
 # --- counted -----------------------------------------------------------------------------------------------------
 
 
 def _counted(
-    question: str,
-    calls: Sequence[exp.Expr],
-    scope: Scope,
-    found: Resolution,
-    profile: DatabaseProfile,
-    dialect: Dialect,
+    question: str, calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[_Once]:
     """COUNT of rows, or of a column, in the only way that a SELECT has it."""
+    dialect = profile.dialect
     if len({sql_text(call, dialect) for call in calls}) > 1 or not isinstance(calls[0].this, (exp.Star, exp.Column)):
         return
     said = {
@@ -154,12 +137,12 @@ def _lower(place: Place) -> Place:
 
 
 def _multiplied(
-    calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+    calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[_Once]:
     """Figures of two tables that both refer to a third: a join of the three has each row of the one as often as the
     other has rows. Shown by one of the figures alone.
     """
-    select = scope.select
+    select, dialect = scope.select, profile.dialect
     plain_rows = select is found.tree and select.args.get("distinct") is None and select.find(exp.Subquery) is None
     figures = [(call, source) for call in calls if (source := _source_of(call, found)) is not None]
     group = select.args.get("group")
@@ -203,12 +186,7 @@ def _are_beside(one: Source, other: Source, scope: Scope, profile: DatabaseProfi
 
 
 def _computed(
-    question: str,
-    calls: Sequence[exp.Expr],
-    scope: Scope,
-    found: Resolution,
-    profile: DatabaseProfile,
-    dialect: Dialect,
+    question: str, calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[_Once]:
     """SUM or AVG of a table's columns, where a SELECT joins the table with others."""
     source = only_table(calls, found)
@@ -225,7 +203,7 @@ def _computed(
         what = f"Nothing is asked of {needless}, with which the join has"
     else:
         return
-    once = _each_once(key, scope, found, dialect)
+    once = _each_once(key, scope, found, profile.dialect)
     if once:
         says = f"several rows with the same {'.'.join(key.place)}: with each taken once the answer is another."
         yield _Once(f"{what} {says}", once)

@@ -8,7 +8,7 @@ Each finding is demonstrated: with the date in the column's form the answer is a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -64,39 +64,30 @@ def check_literal_forms(
     database: Database, names: Mapping[str, Resolution], profile: DatabaseProfile, sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
     """Findings of each statement."""
-    changes = {sql: list(_changes(found, profile, database.dialect)) for sql, found in names.items()}
-    offers = _offers(names, changes, database.dialect)
-    return dict(zip(offers, demonstrated(database, list(offers.values()), sandbox), strict=True))
+    offers = [list(_offers(sql, found, profile)) for sql, found in names.items()]
+    return dict(zip(names, demonstrated(database, offers, sandbox), strict=True))
 
 
-def offer_after_days(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order: another comparison with the first moment of a day, where what is after
-    the day is asked for.
+def offer_after_days(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair: another comparison with the first moment of a day, where what is after the day is
+    asked for.
     """
-    asked = dict.fromkeys(pair.sql for pair in pairs if pair.sql in names and _AFTER.search(pair.question))
-    changes = {sql: list(_changes(names[sql], profile, profile.dialect, after=True)) for sql in asked}
-    offers = _offers(names, changes, profile.dialect)
-    return [offers[pair.sql] if pair.sql in offers and _AFTER.search(pair.question) else [] for pair in pairs]
+    if _AFTER.search(pair.question):
+        yield from _offers(pair.sql, found, profile, after=True)
 
 
-def _offers(
-    names: Mapping[str, Resolution], changes: Mapping[str, Sequence[_Change]], dialect: Dialect
-) -> dict[str, list[Offer]]:
-    """Each statement with its changes."""
-    offers: dict[str, list[Offer]] = {sql: [] for sql in changes}
-    for sql, some in changes.items():
-        nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
-        if nodes:
-            says = " ".join(dict.fromkeys(one.says for one in some))
-            text = rewritten(names[sql], nodes, dialect)
-            mended = text if all(one.sure for one in some) else ""
-            offers[sql].append(Offer(Finding("literal_other_form", says, mended=mended), sql, text, names[sql].ordered))
-    return offers
+def _offers(sql: str, found: Resolution, profile: DatabaseProfile, after: bool = False) -> Iterator[Offer]:
+    """The statement with all its changes."""
+    some = list(_changes(found, profile, after))
+    nodes = list({id(old): (old, new) for one in some for old, new in one.nodes}.values())
+    if nodes:
+        says = " ".join(dict.fromkeys(one.says for one in some))
+        text = rewritten(found, nodes, profile.dialect)
+        mended = text if all(one.sure for one in some) else ""
+        yield Offer(Finding("literal_other_form", says, mended=mended), sql, text, found.ordered)
 
 
-def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, after: bool = False) -> Iterator[_Change]:
+def _changes(found: Resolution, profile: DatabaseProfile, after: bool) -> Iterator[_Change]:
     for use in _uses(found):
         place = found.place(use.column)
         column = profile_at(place, profile) if place is not None else None
@@ -105,7 +96,7 @@ def _changes(found: Resolution, profile: DatabaseProfile, dialect: Dialect, afte
         if after:
             change = _without_day(use, column)
         else:
-            change = _with_moments(use, column, dialect) or _in_form(use, column, dialect)
+            change = _with_moments(use, column, profile.dialect) or _in_form(use, column, profile.dialect)
         if change is not None:
             value = column.common[0][0] if column.common else column.minimum
             yield replace(change, says=f"{'.'.join(place)} has {value!r}, the SQL {use.text!r}: {change.says}.")
