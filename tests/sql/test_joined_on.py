@@ -34,6 +34,8 @@ REWRITTEN = [
     "SELECT a.id, y FROM a LEFT JOIN b USING (x) LEFT JOIN c USING (x, y)",
     "SELECT COUNT(*), MAX(y) FROM a NATURAL JOIN b",
     "SELECT x FROM a NATURAL LEFT JOIN c",
+    "SELECT b.*, x FROM a LEFT JOIN b USING (x)",
+    "SELECT id FROM a WHERE EXISTS (SELECT * FROM b JOIN c USING (y) WHERE b.x = a.x)",
     "SELECT y FROM b JOIN c USING (y) WHERE EXISTS (SELECT 1 FROM a WHERE a.x = b.x AND y = 'q')",
     "SELECT t.x, y FROM (SELECT x FROM a JOIN b USING (x)) AS t JOIN c USING (x)",
     "WITH q AS (SELECT x, COUNT(*) AS k FROM b GROUP BY x) SELECT x, k FROM a JOIN q USING (x)",

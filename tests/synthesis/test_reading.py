@@ -93,6 +93,10 @@ def test_duckdb_is_read_as_well() -> None:
          ' (SELECT o.* FROM "order" o WHERE o.customer_id = c.customer_id)', "related_none"),
         ("SELECT name, status FROM \"order\" JOIN customers USING (customer_id) WHERE city = 'Oslo'", "list"),
         ('SELECT name, status FROM "order" NATURAL JOIN customers WHERE total > 800', "list"),
+        ('SELECT name FROM customers c WHERE EXISTS (SELECT * FROM "order" o JOIN employees e USING (employee_id)'
+         " WHERE o.customer_id = c.customer_id AND e.city = 'Oslo')", "related_exists"),
+        ('SELECT status, COUNT(*) FROM (SELECT o.* FROM "order" o JOIN customers c USING (customer_id)'
+         " WHERE c.city = 'Oslo') t GROUP BY status", "group"),
         ('SELECT Customer_ID, COUNT(*) FROM customers JOIN "order" USING (Customer_ID) GROUP BY 1', "group"),
         ('SELECT p.title, i.quantity FROM "order" JOIN order_items i USING (order_id)'
          " JOIN products p USING (product_id) WHERE status = 'open'", "list"),

@@ -18,7 +18,7 @@ def joined_on(found: Resolution, dialect: Dialect, schema: Schema) -> Resolution
     them; as it is, where it has neither.
 
     A SELECT stays as it is where such a column is not simply the first one (RIGHT and FULL JOIN), where a star lists
-    the columns, or where a name means several.
+    the columns of all, or where a name means several.
     """
     if not any(_merges(join) for join in found.tree.find_all(exp.Join)):
         return found
@@ -61,10 +61,10 @@ def _names(join: exp.Join, sources: Sequence[Source], number: int) -> list[str]:
 def _firsts(scope: Scope) -> dict[str, Source] | None:
     """Which source each merged column of a SELECT is of; None where this cannot be told, or no column is merged."""
     joins: list[exp.Join] = scope.select.args.get("joins") or []
-    shown = scope.select.expressions
+    shown = () if isinstance(scope.select.parent, exp.Exists) else scope.select.expressions
     aliases = [source.alias for source in scope.sources]
     plain = len(scope.sources) == len(joins) + 1 and all(aliases) and len({*aliases}) == len(aliases)
-    if not plain or any(is_star(item.unalias()) or columns_in(item) is not None for item in shown):
+    if not plain or any(_lists_all(item) for item in shown):
         return None
     firsts: dict[str, Source] = {}
     for number, join in enumerate(joins, 1):
@@ -76,6 +76,12 @@ def _firsts(scope: Scope) -> dict[str, Source] | None:
                 return None
             firsts.setdefault(name, owners[0])
     return firsts or None
+
+
+def _lists_all(item: exp.Expr) -> bool:
+    """Whether an output is all columns, of which a merged one is one. `t.*` has those of a table."""
+    of_table = isinstance(item, exp.Column) and item.table and not any(item.this.args.values())
+    return (is_star(item.unalias()) and not of_table) or columns_in(item) is not None
 
 
 def _is_hidden(source: Source, found: Resolution) -> bool:
