@@ -147,6 +147,7 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ("SELECT a.name FROM customers a JOIN employees b USING (city)", "not_a_key"),
         ('SELECT name FROM customers LEFT JOIN "order" USING (customer_id)', "outer_join"),
         ('SELECT name FROM customers NATURAL LEFT JOIN "order"', "outer_join"),
+        ('SELECT * FROM customers NATURAL JOIN "order"', "using"),
         ('SELECT o.total FROM customers c JOIN employees e ON c.city = e.city'
          ' JOIN customers d USING (city) JOIN "order" o ON o.customer_id = d.customer_id', "using"),
         ("SELECT COUNT(*) FROM \"order\" WHERE ordered > CAST('2020-01-01' AS DATE)", "condition"),

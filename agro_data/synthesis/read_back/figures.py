@@ -1,6 +1,6 @@
 """Figures as people and warehouses spell them: counted under a condition, rounded, cast to another type.
 
-All look at the text alone: what names mean is for the reader (`synthesis.expression_reading`).
+All look at the text alone: what names mean is for the reader (`expression_reading`).
 """
 
 from __future__ import annotations

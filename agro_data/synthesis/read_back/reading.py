@@ -241,12 +241,12 @@ class _Reader(ConditionReader):
 
     def _conjuncts(self, node: exp.Select) -> Iterator[exp.Expr]:
         for join in node.args.get("joins") or ():
+            if (join.args.get("using") or join.method == "NATURAL") and not join.side:  # what `joined_on` leaves
+                raise Beyond("using", "USING or NATURAL beside *, or with several tables before that have the column")
             kept = self.kept is not None and join.this is self.kept.node
             if (join.side and not kept) or join.method or (join.kind or "").upper() not in ("", "INNER", "CROSS"):
                 side = " ".join(filter(None, (join.method, join.side, join.kind))).upper()
                 raise Beyond("outer_join", f"rows without one of {join.this.alias_or_name} are kept ({side} JOIN)")
-            if join.args.get("using"):
-                raise Beyond("using", "USING a column after several tables that have it, or none")
             if join.args.get("on") is not None:
                 yield from parts_of(join.args["on"])
         if node.args.get("where") is not None:
