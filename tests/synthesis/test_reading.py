@@ -93,6 +93,10 @@ def test_duckdb_is_read_as_well() -> None:
          ' (SELECT o.* FROM "order" o WHERE o.customer_id = c.customer_id)', "related_none"),
         ("SELECT name, status FROM \"order\" JOIN customers USING (customer_id) WHERE city = 'Oslo'", "list"),
         ('SELECT name, status FROM "order" NATURAL JOIN customers WHERE total > 800', "list"),
+        ('SELECT i.quantity, e.city FROM order_items i LEFT JOIN "order" o USING (order_id)'
+         " LEFT JOIN employees e USING (employee_id)", "list"),
+        ('SELECT c.customer_id, COUNT(*) FROM customers c LEFT JOIN "order" o USING (customer_id) GROUP BY 1'
+         " HAVING COUNT(o.order_id) > 1", "having"),
         ('SELECT name FROM customers c WHERE EXISTS (SELECT * FROM "order" o JOIN employees e USING (employee_id)'
          " WHERE o.customer_id = c.customer_id AND e.city = 'Oslo')", "related_exists"),
         ('SELECT status, COUNT(*) FROM (SELECT o.* FROM "order" o JOIN customers c USING (customer_id)'
@@ -148,6 +152,10 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ('SELECT name FROM customers LEFT JOIN "order" USING (customer_id)', "outer_join"),
         ('SELECT name FROM customers NATURAL LEFT JOIN "order"', "outer_join"),
         ('SELECT * FROM customers NATURAL JOIN "order"', "using"),
+        ('SELECT o.status FROM customers c LEFT JOIN "order" o USING (customer_id)'
+         " LEFT JOIN employees e USING (employee_id)", "outer_join"),
+        ('SELECT c.city, COUNT(*) FROM customers c LEFT JOIN "order" o USING (customer_id) GROUP BY c.city'
+         " HAVING COUNT(o.order_id) > 1", "outer_join"),
         ('SELECT o.total FROM customers c JOIN employees e ON c.city = e.city'
          ' JOIN customers d USING (city) JOIN "order" o ON o.customer_id = d.customer_id', "using"),
         ("SELECT COUNT(*) FROM \"order\" WHERE ordered > CAST('2020-01-01' AS DATE)", "condition"),

@@ -13,20 +13,35 @@ from sqlglot import exp
 from agro_data.intent.sampling.atlas import Atlas, Edge
 from agro_data.sql.comparisons import SIGNS, TESTS, TURNED
 from agro_data.sql.conditions import parts_of, parts_of_where
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import aggregates_of, is_aggregate
 from agro_data.sql.names.resolution import Resolution, Scope, Source
 
 
 def without_needless_sides(found: Resolution, atlas: Atlas) -> None:
     """Make such LEFT JOINs in the tree of `found` plain joins, of which all names mean what they did."""
     for scope in found.scopes:
-        for join in reversed(scope.select.args.get("joins") or ()):  # what hangs on a joined row comes after it
-            source = next((one for one in scope.sources if one.node is join.this), None)
-            if source is None or (join.side or "").upper() != "LEFT" or join.kind:
-                continue
-            edge = edge_of(join, source, scope, found, atlas)
-            if edge is not None and _is_needless(edge, source, scope, found):
+        by_node = {id(source.node): source for source in scope.sources}
+        joins = [
+            (join, source, edge)
+            for join in scope.select.args.get("joins") or ()
+            if (join.side or "").upper() == "LEFT" and not join.kind
+            if (source := by_node.get(id(join.this))) is not None
+            if (edge := edge_of(join, source, scope, found, atlas)) is not None
+        ]
+        for join, source, edge in reversed(joins):  # what is asked of a row is asked of those that it hangs on
+            if _is_needless(edge, source, scope, found):
                 join.set("side", None)
+        for join, source, edge in joins:  # of those that are there, all have a parent
+            up = edge.parent == source.table != edge.child
+            if up and edge.whole and not _hangs_on_outer(join, scope, found):
+                join.set("side", None)
+
+
+def _hangs_on_outer(join: exp.Join, scope: Scope, found: Resolution) -> bool:
+    """Whether a join is along a column of what may not be there."""
+    outer = {id(one.this) for one in scope.select.args["joins"] if one is not join and one.side}
+    bound = map(found.binding, join.args["on"].find_all(exp.Column))
+    return any(one is not None and one.source is not None and id(one.source.node) in outer for one in bound)
 
 
 def edge_of(join: exp.Join, source: Source, scope: Scope, found: Resolution, atlas: Atlas) -> Edge | None:
@@ -64,10 +79,10 @@ def _is_needless(edge: Edge, source: Source, scope: Scope, found: Resolution) ->
     if edge.parent == edge.child:
         return False
     if edge.child == source.table:
-        return _ranks_or_bounds(source, scope, found)
+        return _ranks_or_bounds(source, scope, found) and _leaves_figures(edge, source, scope, found)
     group = scope.select.args.get("group")
     keys = group.expressions if group is not None else ()  # of what has no parent nobody asks for the group
-    return edge.whole or any(_is_of(found.meaning(key, scope.select), source, found) for key in keys)
+    return any(_is_of(found.meaning(key, scope.select), source, found) for key in keys)
 
 
 def _is_of(node: exp.Expr, source: Source, found: Resolution) -> bool:
@@ -116,6 +131,18 @@ def _ranks_or_bounds(source: Source, scope: Scope, found: Resolution) -> bool:
         if above and _is_figure(found.aliased(left) or left, source, found):
             return True
     return False
+
+
+def _leaves_figures(edge: Edge, source: Source, scope: Scope, found: Resolution) -> bool:
+    """Whether no figure of a group that comes out is of a row without one of `source`: groups are of a parent each, or
+    all figures are of columns of `source`.
+    """
+    places = {found.place(found.meaning(key, scope.select)) for key in scope.select.args["group"].expressions}
+    if places.issuperset((edge.parent, name) for name in edge.parent_columns):
+        return True
+    arguments = [call.this for call in aggregates_of(scope.select)]
+    columns = [one.expressions[0] if isinstance(one, exp.Distinct) else one for one in arguments]
+    return all(isinstance(one, exp.Column) and _is_of(one, source, found) for one in columns)
 
 
 def _is_figure(node: exp.Expr, source: Source, found: Resolution) -> bool:
