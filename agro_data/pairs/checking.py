@@ -25,6 +25,7 @@ from agro_data.pairs.values.divisions import check_divisions
 from agro_data.pairs.values.literal_forms import check_literal_forms, offer_after_days
 from agro_data.pairs.values.literals import check_literals
 from agro_data.pairs.values.nulls import check_nulls
+from agro_data.pairs.values.nulls_first import offer_without_nulls
 from agro_data.pairs.values.read_as_dates import check_read_as_dates
 from agro_data.pairs.values.sizes import check_sizes
 from agro_data.pairs.values.texts_against_numbers import check_texts_against_numbers
@@ -32,7 +33,15 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.names.resolution import Resolution
 
 # What a question asks for, against what the data give.
-_OF_BOTH = (offer_repeats, offer_outer_joins, offer_distinct, offer_namesakes, offer_negated, offer_after_days)
+_OF_BOTH = (
+    offer_repeats,
+    offer_outer_joins,
+    offer_distinct,
+    offer_namesakes,
+    offer_negated,
+    offer_after_days,
+    offer_without_nulls,
+)
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,13 @@ _KINDS = (
         "NOT IN a list that has a NULL is true of no row",
         "leave the NULLs out of the list, or use NOT EXISTS",
     ),
+    Kind(
+        "null_first",
+        "warning",
+        True,
+        "NULL comes first where LIMIT keeps the first rows",
+        "leave the rows without a value out (IS NOT NULL), or say NULLS LAST",
+    ),
     Kind("not_analysed", "note", True, "Runs, but could not be analysed", "look at it yourself"),
     Kind(
         "empty", "warning", True, "No row comes out", "a wrong SQL is empty as well: add data, or ask for other values"
@@ -270,6 +277,7 @@ FOLLOWS = {
     "date_not_read": _NOTHING | _IDLE,
     "literal_other_form": frozenset({"literal_absent", "zero"}),
     "distinct_missing": frozenset({"counted_again"}),
+    "extreme_reversed": frozenset({"null_first"}),  # at the other end stands a value
 }
 
 

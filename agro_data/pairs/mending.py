@@ -75,7 +75,7 @@ def _further_keys(node: exp.Expr, order: exp.Expr, dialect: Dialect) -> list[exp
             continue
         plain = isinstance(node, exp.Select) and not isinstance(inner, (exp.Literal, exp.Subquery, exp.Window))
         key = inner.copy() if plain else exp.Literal.number(place)
-        further.append(exp.Ordered(this=key, nulls_first=_nulls_first(dialect, falling=False)))
+        further.append(exp.Ordered(this=key, nulls_first=nulls_come_first(dialect, falling=False)))
     return further
 
 
@@ -84,15 +84,15 @@ def turned(found: Resolution, order: exp.Expr, dialect: Dialect) -> str:
     key = order.expressions[0]
     falling, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
     key.set("desc", None if falling else True)
-    if nulls_first == _nulls_first(dialect, falling=falling):  # nothing was said of NULL
-        key.set("nulls_first", _nulls_first(dialect, falling=not falling))
+    if nulls_first == nulls_come_first(dialect, falling=falling):  # nothing was said of NULL
+        key.set("nulls_first", nulls_come_first(dialect, falling=not falling))
     text = sql_text(found.tree, dialect)
     key.set("desc", falling)
     key.set("nulls_first", nulls_first)
     return text
 
 
-def _nulls_first(dialect: Dialect, *, falling: bool) -> bool:
+def nulls_come_first(dialect: Dialect, *, falling: bool) -> bool:
     """Where NULL comes when an ORDER BY does not say: it is SQLite's least value, and DuckDB's last."""
     return dialect == "sqlite" and not falling
 

@@ -16,6 +16,7 @@ DID = {
     "unknown_name": "written as the schema does",
     "null_compared": "IS NULL for = NULL, IS NOT NULL for <> NULL",
     "null_in_list": "the NULLs are left out of the list",
+    "null_first": "rows without a value are left out",
     "text_against_number": "the number is written as the text is",
     "date_not_read": "the dates are put into ISO's form",
     "none_counted": "a column of the joined table is counted",
