@@ -12,6 +12,7 @@ from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spe
 from agro_data.evaluation.lines import goes_on
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.rows import Item, LoadProblem, Row, UnreadableInput
+from agro_data.words import counted
 
 _Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numbers of pairs by key
 
@@ -33,9 +34,9 @@ def matched_rows(
             notes.append(f"{path.name}: {said}")
     else:
         raise UnreadableInput(
-            f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by"
-            f"{_odd_id(rows, pairs)}{_odd_line(items)}; give as many, or rows with {spellings(IDENTITY)} that all "
-            f"stand once in the gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
+            f"{path}: {counted(len(items), 'predictions')} for {counted(len(pairs), 'questions')}, and nothing "
+            f"to match them by{_odd_id(rows, pairs)}{_odd_line(items)}; give as many, or rows with "
+            f"{spellings(IDENTITY)} that all stand once in the gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
         )
     _check_databases(matches, pairs)
     problems += _other_questions(matches, pairs)
@@ -47,7 +48,7 @@ def _counted(items: Sequence[Item], gold: Loaded) -> Sequence[int]:
     pairs. They are of no use where a question is left out of the gold.
     """
     places = range(len(gold.pairs))
-    ids = [id_of(item.fields) for item in items if isinstance(item, Row)]
+    ids = [_identity(item) for item in items if isinstance(item, Row)]
     known = any(pair.identity in ids for pair in gold.pairs if pair.identity)
     if gold.problems or known or sorted(ids) != sorted(map(str, places)):
         return places
@@ -56,13 +57,13 @@ def _counted(items: Sequence[Item], gold: Loaded) -> Sequence[int]:
 
 def _by_what(rows: Sequence[Row], pairs: Sequence[Pair], order: Sequence[int]) -> str:
     """What a person should know of how rows with ids that the gold does not have were matched; "" for nothing."""
-    ids, own = {id_of(row.fields) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
+    ids, own = {_identity(row) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
     if not ids or ids & own:
         return ""
     what = "no id in it is one of the gold's" if own else "the gold has no ids"
     if list(order) != list(range(len(pairs))):
         return f"{what}; the ids in it are taken for the places of the questions there, from 0"
-    in_order = [id_of(row.fields) for row in rows] == list(map(str, order))
+    in_order = [_identity(row) for row in rows] == list(map(str, order))
     return "" if in_order else f"{what}; rows are matched by their place"
 
 
@@ -115,13 +116,18 @@ def _in_turn(
     for row, key in zip(rows, keys, strict=True):
         if waiting.get(key):
             matches[waiting[key].pop(0)] = row
+        elif key in waiting:
+            before = matches[numbers[key][-1]].place
+            problems.append(
+                LoadProblem(row.place, f"answers what {before} answered, which is what counts: passed over")
+            )
         else:
-            why = "answered already" if key in waiting else "no such question in the gold file"
-            problems.append(LoadProblem(row.place, why))
+            problems.append(LoadProblem(row.place, "no such question in the gold file"))
     return matches
 
 
 def _identity(row: Row) -> str:
+    """The id of a row, which BIRD's number is where it has no other."""
     return id_of(row.fields) or ("" if row.number is None else str(row.number))
 
 
@@ -147,7 +153,7 @@ def plain(question: str) -> str:
 
 def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
     """Rows that are matched by place must not have the ids of other places; ids that no pair has are their own."""
-    ids = {number: id_of(row.fields) for number, row in matches.items()}
+    ids = {number: _identity(row) for number, row in matches.items()}
     if not {pair.identity for pair in pairs if pair.identity} & set(ids.values()):
         return
     for number, row in matches.items():
@@ -155,7 +161,7 @@ def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
         if ids[number] and pair.identity and ids[number] != pair.identity:
             raise UnreadableInput(
                 f"{row.place} has the id {ids[number]}, but the gold at its place ({pair.place}) has {pair.identity}: "
-                "the two files are not in the same order, and not all ids stand once in the gold"
+                "the two files are not in the same order, or not all ids stand once in the gold"
             )
 
 

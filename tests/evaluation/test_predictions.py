@@ -146,6 +146,27 @@ def test_a_number_that_bird_predictions_lack_is_no_prediction(tmp_path: Path, id
     assert [problem.place for problem in loaded.problems] == ["p.json, number 1"]
 
 
+def test_numbers_that_count_otherwise_are_not_taken_for_places_in_silence(tmp_path: Path) -> None:
+    """Number 3 is no question of three: whether one was left out, or they count from 1, the file does not say."""
+    answers = [{"0": "SELECT a", "2": "SELECT b", "3": "SELECT c"}, {"1": "SELECT a", "2": "SELECT b", "3": "SELECT c"}]
+    gold = write(tmp_path / "dev.json", [{**row, "db_id": "shop", "question_id": n} for n, row in enumerate(ROWS)])
+    for given in answers:
+        with pytest.raises(UnreadableInput, match=r"p\.json, number . has the id ., but the gold at its place"):
+            load_predictions(numbered(tmp_path / "p.json", given), gold)
+    bare = write(tmp_path / "bare.json", [{**row, "db_id": "shop"} for row in ROWS])
+    for given in answers:
+        loaded = load_predictions(numbered(tmp_path / "p.json", given), bare)
+        assert "p.json: the gold has no ids; rows are matched by their place" in loaded.notes
+
+
+def test_a_second_answer_says_which_one_counts(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    given = [{"db_id": ROWS[n]["db_id"], "question": ROWS[n]["question"], "pred": f"SELECT {n}"} for n in (0, 1, 0)]
+    loaded = load_predictions(write(tmp_path / "p.json", given), gold)
+    told = "p.json, row 3: answers what p.json, row 1 answered, which is what counts: passed over"
+    assert [str(problem) for problem in loaded.problems] == [told]
+
+
 def test_numbers_that_are_ids_are_matched_as_ids(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", [{**row, "db_id": "shop", "question_id": 7 - n} for n, row in enumerate(ROWS)])
     loaded = load_predictions(numbered(tmp_path / "p.json", {"7": "SELECT a", "5": "SELECT c"}), gold)
@@ -158,7 +179,7 @@ def test_numbers_that_cannot_be_told_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UnreadableInput, match=why):
             load_predictions(numbered(tmp_path / "p.json", answers), gold)
     broken = write(tmp_path / "broken.json", [{"db_id": "shop", "question": "q"}, *ROWS[:2]])
-    with pytest.raises(UnreadableInput, match="1 predictions for 2"):  # number 1 is the first that is left
+    with pytest.raises(UnreadableInput, match="1 prediction for 2"):  # number 1 is the first that is left
         load_predictions(numbered(tmp_path / "p.json", {"1": "SELECT a"}), broken)
 
 
@@ -286,7 +307,7 @@ def test_ids_of_a_table_with_gaps_are_whole_numbers(tmp_path: Path, suffix: str)
 def test_a_question_of_several_databases_needs_its_database(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", restarting(("a", 0), ("b", 0), ("b", 1), question="How many?"))
     given = [{"question": "how  many?", "pred": "SELECT 1"}]
-    with pytest.raises(UnreadableInput, match="1 predictions for 3 questions"):
+    with pytest.raises(UnreadableInput, match="1 prediction for 3 questions"):
         load_predictions(write(tmp_path / "p.json", given), gold)
     loaded = load_predictions(write(tmp_path / "p.json", [{**given[0], "db_id": "b"}]), gold)
     assert [p.predictions for p in loaded.predictions] == [(), ("SELECT 1",), ()]
