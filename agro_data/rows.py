@@ -12,7 +12,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _UTF8_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 WESTERN = "cp1252"  # Windows' code page, which Microsoft and people call Windows-1252
 _SQL = re.compile(r"\s*(?:\Z|null\s*\Z|(?:select|with|values)\b|\()", re.IGNORECASE)  # or that there is none
 _NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
@@ -85,6 +86,7 @@ def read_rows(path: Path) -> list[Item]:
     if not is_utf8(path.name):  # no file of results could name the place of a row
         raise UnreadableInput(f"{path}: its name is not UTF-8; rename it")
     if suffix not in SUFFIXES + LINES:
+        _check_unpacked(path)
         raise UnreadableInput(f"{path}: {suffix or 'no'} extension; expected one of {', '.join(SUFFIXES + LINES)}")
     try:
         if suffix == ".parquet":
@@ -114,8 +116,9 @@ def decoded(data: bytes, path: Path) -> str:
     """Text of a file: by its byte order mark, else UTF-8, else Windows' western code page.
 
     Raises `UnreadableInput` where it is none of these: one byte that is not UTF-8 makes no code page of a file with
-    characters that are written in several, as only UTF-8 writes them.
+    characters that are written in several, as only UTF-8 writes them. No packed file is one either.
     """
+    _check_unpacked(path, data)
     encoding = marked_encoding(data) or (WESTERN if is_western(data) else "utf-8")
     try:
         return data.decode(encoding)
@@ -127,9 +130,21 @@ def decoded(data: bytes, path: Path) -> str:
         raise UnreadableInput(f"{path}: line {line:,} {what}; save the file as UTF-8") from error
 
 
+def _check_unpacked(path: Path, data: bytes = b"") -> None:
+    """Raise `UnreadableInput` for a file that begins as packed ones do, whatever it is called."""
+    if not data:
+        with suppress(OSError), path.open("rb") as file:
+            data = file.read(8)
+    packed = next((name for mark, name in _PACKED.items() if data.startswith(mark)), "")
+    if packed:
+        raise UnreadableInput(
+            f"{path}: is packed ({packed}), and text was expected; unpack it, and give what was in it"
+        )
+
+
 def is_western(data: bytes) -> bool:
-    """Whether a file is taken for one of Windows' western code page: not UTF-8, nor anything of it."""
-    if data.isascii() or marked_encoding(data):
+    """Whether a file is taken for one of Windows' western code page: text, not UTF-8, nor anything of it."""
+    if data.isascii() or marked_encoding(data) or b"\0" in data:
         return False
     try:
         data.decode("utf-8")
@@ -156,6 +171,8 @@ def _json(path: Path, text: str) -> Iterator[Item]:
 def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
     """Rows of the JSON value in `held`, each with the list or object that it stands in and its index or key there."""
     [content] = held
+    if content == {}:
+        return
     if isinstance(content, dict) and content and all(key.isdecimal() for key in content):
         for key in sorted(content, key=int):
             item = _item(path, int(key), content[key], "number")
@@ -167,7 +184,7 @@ def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
         return
     lists = [content] if isinstance(content, list) else _lists_in(content) or [held]
     if not isinstance(content, dict | list):
-        raise UnreadableInput(f"{path}: expected a list of objects, found {type(content).__name__}")
+        raise UnreadableInput(f"{path}: expected a list of objects, found {kind_of(content)}")
     places = ((rows, index) for rows in lists for index in range(len(rows)))
     for number, (rows, index) in enumerate(places, 1):
         yield rows, index, _item(path, number, rows[index], "row")
@@ -201,7 +218,15 @@ def _item(path: Path, number: int, item: Any, unit: str) -> Item:
         return _row(path, number, sql_fields(item), unit)
     if isinstance(item, list) and all(isinstance(one, str) for one in item):
         return _row(path, number, {"sql": item}, unit)
-    return LoadProblem(f"{path.name}, {unit} {number}", f"expected an object, found {type(item).__name__}")
+    return LoadProblem(f"{path.name}, {unit} {number}", f"expected an object, or SQL as a text, found {kind_of(item)}")
+
+
+def kind_of(value: Any) -> str:
+    """What a value of JSON is, as a person calls it who knows no Python."""
+    if value is None:
+        return "null"
+    kinds = {bool: "true or false", str: "a text", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
 
 
 def _json_lines(path: Path, text: str) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.rows import BIRD_MARK, Item, LoadProblem, Row, UnreadableInput
+from agro_data.rows import BIRD_MARK, Item, LoadProblem, Row, UnreadableInput, kind_of
 
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
@@ -180,9 +180,9 @@ def no_texts(rows: Iterable[Row], names: Sequence[str]) -> list[LoadProblem]:
         return []
     row, values = others[0]
     listed = isinstance(values[0], list)
-    kind = next(type(one).__name__ for one in (values[0] if listed else values) if not isinstance(one, str | None))
+    kind = next(kind_of(one) for one in (values[0] if listed else values) if not isinstance(one, str | None))
     more = f", and so for {len(others) - 1:,} more" if len(others) > 1 else ""
-    said = f"its prediction is neither text nor a list of texts, but {'a list of ' if listed else ''}{kind}"
+    said = f"its prediction is neither text nor a list of texts, but {'a list with ' if listed else ''}{kind}"
     return [LoadProblem(row.place, f"{said}: it scores 0{more}")]
 
 

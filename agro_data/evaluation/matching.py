@@ -36,7 +36,8 @@ def matched_rows(
         raise UnreadableInput(
             f"{path}: {counted(len(items), 'predictions')} for {counted(len(pairs), 'questions')}, and nothing "
             f"to match them by{_odd_id(rows, pairs)}{_odd_line(items)}; give as many, or rows with "
-            f"{spellings(IDENTITY)} that all stand once in the gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
+            f"{spellings(IDENTITY)} that all stand once in the gold, or with {spellings(DATABASE)} and "
+            f"{spellings(QUESTION)}"
         )
     _check_databases(matches, pairs)
     problems += _other_questions(matches, pairs)

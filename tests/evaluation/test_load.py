@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -160,6 +161,32 @@ def test_lists_in_lists_without_end_are_no_json(tmp_path: Path) -> None:
     loaded = load_pairs(tmp_path / "lines.jsonl")
     assert len(loaded.pairs) == 1
     assert [(one.place, one.reason[:8]) for one in loaded.problems] == [("lines.jsonl, line 2", "not JSON")]
+
+
+@pytest.mark.parametrize("name", ["p.jsonl.gz", "p.jsonl", "p.csv", "p.sql"])
+def test_a_packed_file_is_said_to_be_packed(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b'{"db_id": "shop", "gold": "SELECT 1", "pred": "SELECT 1"}'))
+    with pytest.raises(UnreadableInput, match=r"p\..*: is packed \(gzip\), and text was expected; unpack it"):
+        load_predictions(tmp_path / name)
+
+
+def test_bytes_that_are_no_text_are_of_no_code_page(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(b'{"db_id": "shop", "pred": "\x00\x00\xe4"}\n')
+    with pytest.raises(UnreadableInput, match=r"p\.jsonl: line 1 cannot be read as utf-8"):
+        load_predictions(tmp_path / "p.jsonl")
+
+
+@pytest.mark.parametrize(("item", "kind"), [(None, "null"), (3, "a number"), (True, "true or false"), ([1], "a list")])
+def test_what_stands_in_place_of_a_row_is_named_in_words(tmp_path: Path, item: object, kind: str) -> None:
+    (tmp_path / "p.json").write_text(json.dumps([ROWS[0], item]))
+    [problem] = load_pairs(tmp_path / "p.json").problems
+    assert str(problem) == f"p.json, row 2: expected an object, or SQL as a text, found {kind}"
+
+
+def test_an_object_of_nothing_is_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text("{}")
+    with pytest.raises(UnreadableInput, match="the file is empty"):
+        load_predictions(tmp_path / "p.json")
 
 
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip)

@@ -350,7 +350,9 @@ def test_too_few_predictions_that_say_nothing_of_their_question(tmp_path: Path) 
         load_predictions(file, gold)
 
 
-@pytest.mark.parametrize(("pred", "kind"), [({"sql": "SELECT 1"}, "dict"), ([None, {"a": 1}], "a list of dict")])
+@pytest.mark.parametrize(
+    ("pred", "kind"), [({"sql": "SELECT 1"}, "an object"), ([None, {"a": 1}], "a list with an object"), (7, "a number")]
+)
 def test_a_prediction_in_another_form_is_not_passed_over(tmp_path: Path, pred: object, kind: str) -> None:
     rows = [{"db_id": "d", "gold": "SELECT 1", "pred": one} for one in ("SELECT 1", None, float("nan"), pred, pred)]
     for gold in (None, write(tmp_path / "gold.json", [{"db_id": "d", "query": "SELECT 1"}] * len(rows))):
