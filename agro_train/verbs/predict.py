@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
+    from agro_train.answers import Answer
     from agro_train.comparison.asking import How
     from agro_train.comparison.scoring import Scored
     from agro_train.questions import Questions
@@ -210,11 +212,31 @@ def predict_command(**given: Any) -> None:
 
 
 def _end(scored: Sequence[Scored], problems: bool) -> None:
-    """Say who gave no prediction; ends with 1 then, or where there are problems."""
-    without = [(one, sum(not answer.predictions[0] for answer in one.answers)) for one in scored]
+    """Say who gave no prediction, and how those attempts ended; ends with 1 then, or where there are problems."""
+    without = [(one, [answer for answer in one.answers if not answer.predictions[0]]) for one in scored]
     lacking = [
-        f"{one.model}: no prediction for {n:,} of {counted(len(one.answers), 'questions')}" for one, n in without if n
+        f"{one.model}: no prediction for {len(some):,} of {counted(len(one.answers), 'questions')}: {_endings(some)}"
+        for one, some in without
+        if some
     ]
     tell(lacking, "yellow")
     if lacking or problems:
         raise SystemExit(FAILED_SOME)
+
+
+def _endings(answers: Sequence[Answer]) -> str:
+    """How attempts without a prediction ended, the most frequent first, with what may be done or the first reason."""
+    from agro_data.protocol import Malformed, parse_transcript  # noqa: PLC0415
+
+    ended = ["refused" if one.refusal else one.outcomes[0] for one in answers]
+    first = dict(zip(reversed(ended), reversed(answers), strict=True))
+
+    def said(how: str) -> str:
+        if how == "refused":
+            return f"refused ({first[how].refusal})"
+        if how == "truncated":
+            return "truncated (by --turn-tokens, --rollout-tokens or the number of turns)"
+        read = parse_transcript(first[how].transcripts[0]) if how == "malformed" else None
+        return f"{how} ({read.detail})" if isinstance(read, Malformed) else how
+
+    return ", ".join(f"{number:,} {said(how)}" for how, number in Counter(ended).most_common())

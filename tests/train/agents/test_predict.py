@@ -27,6 +27,7 @@ from agro_train.cli import agro
 from agro_train.decoding import Decoding
 from agro_train.predict import kept_beside, predict
 from agro_train.questions import PromptFormat, Questions, questions_of_file
+from agro_train.verbs.predict import _endings
 
 
 @pytest.fixture(scope="module")
@@ -270,6 +271,19 @@ def test_some_questions_are_spread_over_all(questions: Questions) -> None:
 def test_a_budget_without_room_is_said_with_its_question(questions: Questions) -> None:
     with pytest.raises(ConfigError, match=r"questions.json, .*no table fits into 3 tokens"):
         questions.tasks(PromptFormat(budget=3))
+
+
+def test_attempts_without_a_prediction_are_said_with_how_they_ended() -> None:
+    def ended(how: str, transcript: str = "", refusal: str = "") -> Answer:
+        return Answer("e", "d", "q", "", ("",), (how,), (transcript,), (1,), (0,), 1, 1, 0.1, refusal=refusal)
+
+    bare = "<solution>SELECT 1</solution>"
+    answers = [ended("truncated"), ended("malformed", bare), ended("malformed", "SELECT 1")]
+    told = "<solution> without a <think> before it"
+    limits = "(by --turn-tokens, --rollout-tokens or the number of turns)"
+    assert _endings(answers) == f"2 malformed ({told}), 1 truncated {limits}"
+    refused = [ended("truncated", refusal="too long a prompt"), ended("clarified")]
+    assert _endings(refused) == "1 refused (too long a prompt), 1 clarified"
 
 
 def run_verb(*arguments: str) -> Any:
