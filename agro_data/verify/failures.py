@@ -10,7 +10,7 @@ ERROR_CLASSES = (
     "missing",  # no prediction
     "syntax",  # the engine cannot parse it
     "schema",  # a table or column that is not there
-    "refused",  # not one read-only SELECT, or one whose answer is chance
+    "refused",  # not one read-only SELECT, one that reads what is the engine's own, or whose answer is chance
     "constant",  # an answer that is read from no table
     "execution",  # it parses, and fails when run
     "time_limit",
@@ -50,4 +50,5 @@ _SAYS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("schema", _says("no such column", "no such table", "ambiguous column", "catalog error", "binder error")),
     ("syntax", _says("syntax error", "incomplete input", "unrecognized token", "parser error", "no tables specified")),
     ("schema", _says("no such function", "cannot join using column")),
+    ("refused", _says("and is not allowed", "is prohibited", "authorization denied")),  # what is the engine's own
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import tracemalloc
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from making import run_sqlite
@@ -435,3 +438,28 @@ def test_rows_without_a_database_are_scored_on_the_one_that_is_given(place: Path
     (tmp_path / "pred.sql").write_text(f"{NAMES}\n")
     scored = evaluate(tmp_path / "pred.sql", one, gold=tmp_path / "gold.json", workers=1)
     assert [(verdict.db_id, verdict.score) for verdict in scored.verdicts] == [("shop", 1)]
+
+
+@pytest.mark.parametrize(
+    ("engine", "reaching"),
+    [
+        (
+            "sqlite",
+            ["SELECT name FROM sqlite_master", "VACUUM INTO 'copy.db'", "PRAGMA table_info(t)", "DELETE FROM t"],
+        ),
+        (
+            "duckdb",
+            ["SELECT * FROM read_text('/etc/hostname')", "SELECT getenv('HOME')", "SHOW TABLES", "DELETE FROM t"],
+        ),
+    ],
+)
+def test_what_reaches_beyond_the_data_is_refused_on_either_engine(
+    tmp_path: Path, engine: str, reaching: list[str]
+) -> None:
+    connect = sqlite3.connect if engine == "sqlite" else duckdb.connect
+    with closing(connect(tmp_path / f"a.{engine}")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'Ada' AS name")
+        connection.commit()
+    rows = [{"db_id": "a", "gold": "SELECT name FROM t", "pred": sql} for sql in reaching]
+    verdicts = evaluate(rows, next(tmp_path.iterdir())).verdicts
+    assert {one.pred: one.error_class for one in verdicts} == dict.fromkeys(reaching, "refused")
