@@ -108,7 +108,7 @@ def _united(first: Outputs, second: Outputs) -> Outputs:
 
 def _shown(item: exp.Expr, number: int, sources: list[tuple[str, Outputs]]) -> Iterator[Output]:
     """The outputs that one item of a SELECT stands for."""
-    value, name = item.unalias(), folded(item.alias_or_name)
+    value, name = item.unalias(), folded(item.output_name)  # none of a call: the star of COUNT(*) is no column
     table = folded(value.table) if isinstance(value, exp.Column) else ""
     behind = [outputs for alias, outputs in sources if table in ("", alias)]
     if value.is_star or isinstance(value, exp.Columns):
@@ -134,8 +134,10 @@ def _of_struct(name: str, number: int, sources: list[tuple[str, Outputs]]) -> Ou
 
 
 def _looked_up(name: str, behind: list[Outputs]) -> Output:
-    """The output of a source that a column names; for a table's columns only the table is known."""
-    for wanted in (name, ALL):
+    """The output of a source that a column names; for a table's columns only the table is known. What has no name in
+    the text has one of the engine's making.
+    """
+    for wanted in (name, ALL, ""):
         for outputs in behind:
             named = [one for one in outputs if one.name == wanted]
             if named:  # of several of one name, what is computed tells

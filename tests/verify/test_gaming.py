@@ -311,12 +311,20 @@ GUESSES = [
     "SELECT * FROM range(1) AS a, range(1, 2) AS b, range(2, 3) AS c",
     "SELECT q.* FROM person AS p, LATERAL (SELECT p.id, p.id + 1, p.id + 2, p.id + 3) AS q",
     "SELECT * REPLACE (0 AS id, 1 AS name, 2 AS age) FROM person LIMIT 1",
+    'SELECT "max(age)", "min(age)", "sum(age)" FROM (SELECT max(age), min(age), sum(age) FROM person)',
 ]
 
 
 @pytest.mark.parametrize("guess", GUESSES)
 def test_what_holds_many_answers_is_told_by_its_text(guess: str) -> None:
     assert hedges(parse_select(COUNT, "duckdb"), parse_select(guess, "duckdb"), "duckdb")
+
+
+def test_a_count_without_a_name_hides_no_columns() -> None:
+    """`COUNT(*)` is no star behind which the others might be computed."""
+    gold = "SELECT id, name, count(*) FROM person GROUP BY id, name"
+    united = f"{gold} UNION ALL SELECT id, name, 0 FROM person WHERE age < 0"
+    assert hedges(parse_select(gold, "sqlite"), parse_select(united, "sqlite"), "sqlite") == ""
 
 
 # Columns beside the answer, of the rows that are asked for.
