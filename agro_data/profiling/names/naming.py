@@ -16,6 +16,7 @@ from agro_data.profiling.names.denoting import LISTED
 from agro_data.profiling.names.fragments import in_context, within
 from agro_data.profiling.names.people import PEOPLE
 from agro_data.profiling.names.titles import title_of
+from agro_data.profiling.names.units import in_full
 from agro_data.profiling.names.word_order import as_said, flag_last
 from agro_data.profiling.names.words import (
     TIGHT_PREPOSITIONS,
@@ -251,6 +252,7 @@ def _column_words(
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
+    words = in_full(words, around)
     words = [meant for word in words for meant in written.get(word, meant_beside(word, around))]
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""

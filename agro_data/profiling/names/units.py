@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from agro_data.profiling.names.words import TIGHT_PREPOSITIONS, word_set
+from collections.abc import Set
 
-_LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
+from agro_data.profiling.names.words import TIGHT_PREPOSITIONS, is_adjective, word_set
+
+_LENGTHS = word_set("meters metres feet ft inches km cm mm miles m") - {"m"}
 _MONEY_UNITS = word_set("usd eur gbp dollars euros cents cent")
 _OTHER_UNITS = word_set("kg mg lb lbs ml mph knots degrees mib hz khz mhz ghz dbm mah kwh") | _MONEY_UNITS
 _WEIGHED = word_set("weight mass load payload fat protein sugar carbohydrates carbs fiber fibre salt")
@@ -16,12 +18,17 @@ _TERMS = _TIMES | word_set("term terms period")
 _STORED = word_set("size memory ram storage disk")
 _UNITS_BEHIND = {
     "g": _WEIGHED, "m": _SPANS, "l": word_set("volume capacity"),
+    **dict.fromkeys(("t", "tons", "tonnes"), _WEIGHED | word_set("capacity tonnage tare")),
     "s": _TIMES, "seconds": _TIMES, "minutes": _TIMES, "hours": _TIMES,
     "ms": _TIMES | word_set("timestamp epoch elapsed response"), "milliseconds": _TIMES,
     "days": _TERMS, "weeks": _TERMS, "months": _TERMS, "years": _TERMS,
     "bytes": _STORED, "kb": _STORED, "mb": _STORED, "gb": _STORED, "tb": _STORED,
 }  # fmt: skip
 _NO_UNIT_AFTER = TIGHT_PREPOSITIONS | word_set("total square number max min us")
+_BOUNDS = word_set("max maximum")
+_SHORT = {"min": "minutes", "mins": "minutes", "sec": "seconds", "hr": "hours"}  # behind what takes time
+_AREAS = word_set("area size surface space extent acreage footage land")
+_WEIGHTS = word_set("kg mg lb lbs t tons tonnes")
 _SCALES = word_set("thousand thousands million millions billion billions")
 # What a length or a price may be said to be "in", by us or by a person.
 _SAID = (
@@ -35,8 +42,25 @@ _SIGNS = frozenset("°²³µ£€$¥")  # that only units have
 _PARTS = _SAID | word_set("h min day week month year person capita ha kw mw gwh mwh")  # of "kg/person"
 
 
+def in_full(words: list[str], around: Set[str]) -> list[str]:
+    """ "duration min" as "duration minutes", unless the words `around` it, of the table's other columns, have a "max"
+    to which it is the least.
+    """
+    if len(words) < 2 or words[-1] not in _SHORT or words[-2] not in _TIMES or not around.isdisjoint(_BOUNDS):
+        return words
+    return [*words[:-1], _SHORT[words[-1]]]
+
+
 def in_unit(words: list[str]) -> list[str]:
-    """ "length meters" as "length in meters", "area km 2" as "area in square km", "weight g" as "weight in g"."""
+    """ "length meters" as "length in meters", "area km 2" as "area in square km", "weight g" as "weight in g".
+
+    What the unit measures is said where nothing else says it: "net kg" is the net weight, "lot square feet" the area
+    of a lot.
+    """
+    if "per" in words[2:-1]:  # "fee cents per tonne"
+        place = words.index("per", 2)
+        before = in_unit(words[:place])
+        return [*before, *words[place:]] if "in" in before[1:-1] else words
     if len(words) > 2 and words[-1] == "2" and words[-2] in _LENGTHS:
         words = [*words[:-2], "square", words[-2]]
     if len(words) > 2 and words[-2] in ("million", "millions", "billion", "billions"):
@@ -46,8 +70,14 @@ def in_unit(words: list[str]) -> list[str]:
         return [*words[:-1], "in", words[-1] + "s"]
     if words[-2:] == ["in", "percentage"]:
         return [*words[:-1], "percent"]
-    place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
-    return [*words[:place], "in", *words[place:]] if place > 0 and _measured(words[place - 1], words[-1]) else words
+    square = words[-2:-1] == ["square"]
+    place = len(words) - (2 if square else 1)
+    noun, unit = words[:place], words[place:]
+    if square and noun and noun[-1] not in _AREAS | _NO_UNIT_AFTER:
+        noun = [*noun, "area"]
+    elif noun and unit[0] in _WEIGHTS and is_adjective(noun[-1]) and noun[-1] not in _WEIGHED | _NO_UNIT_AFTER:
+        noun = [*noun, "weight"]
+    return [*noun, "in", *unit] if noun and _measured(noun[-1], unit[-1]) else words
 
 
 def _measured(noun: str, unit: str) -> bool:
@@ -77,7 +107,8 @@ def in_brackets(noun: list[str], text: str) -> str:
 
 def _is_unit(text: str) -> bool:
     parts = text.lower().split("/")
-    return is_sign(text) or _SAID.issuperset(text.lower().split(" ")) or (len(parts) > 1 and _PARTS.issuperset(parts))
+    whole = text.lower().partition(" per ")[0].split(" ")
+    return is_sign(text) or _SAID.issuperset(whole) or (len(parts) > 1 and _PARTS.issuperset(parts))
 
 
 def is_sign(text: str) -> bool:
