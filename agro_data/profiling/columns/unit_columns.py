@@ -39,7 +39,7 @@ _MEASURED = (
     ["uom"], ["unit", "of", "measure"], ["unit", "of", "measurement"], ["measurement", "unit"], ["unit"],
     ["unit", "code"],
 )  # fmt: skip
-_READINGS = word_set("value reading measurement result observation")  # their unit is the sensor's, or the test's
+_READINGS = word_set("value reading measured measurement result observation")  # their unit is the sensor's, or the test's
 _STEPS = 2  # from a row up to the one that says its unit
 
 _TOTAL = re.compile(r"(?:grand |sub)?totals?|all|overall|both (?:sexes|genders)|gesamt|insgesamt|_t")
@@ -212,10 +212,16 @@ def _sort_of(column: ColumnProfile) -> str:
     whole = column.distinct == len(column.common) and bool(values)
     if called or (whole and values <= _CURRENCIES):
         return "currency"
-    known = {value.lower() for value in values} & _UNITS
+    known = {value for value in map(str.lower, values) if _is_unit(value)}
     named = any(words[-len(name) :] == name for name in _MEASURED)
     letters = all(len(value) == 1 for value in known)  # "m" and "f" are sexes, "s", "m" and "l" sizes
     return "measure" if known and (named or (whole and len(known) == len(values) and not letters)) else ""
+
+
+def _is_unit(value: str) -> bool:
+    """Whether a value is a unit, or one per something: "ug/l", but no "m/f"."""
+    first, per, _ = value.partition("/")
+    return value in _UNITS or (bool(per) and len(first) > 1 and first in _UNITS)
 
 
 def _measured_in(
