@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agro_data.profiling.profile import ColumnProfile, ForeignKey
+from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile
 from agro_data.profiling.side_files.knowledge import TableKind
 
 _FULL_NAMES = (
@@ -50,6 +50,12 @@ def is_calendar(columns: Sequence[ColumnProfile]) -> bool:
     """Whether most columns are parts of a day, as of a warehouse's date dimension."""
     parts = [c for c in columns if c.role != "measure" and not _DAY_PARTS.isdisjoint(c.phrase.lower().split(" "))]
     return len(parts) >= 3 and 2 * len(parts) > len(columns)
+
+
+def day_of(table: TableProfile) -> str:
+    """The column of a calendar that is the day itself; "" of other tables."""
+    days = [c.name for c in table.columns if c.role == "date" and c.unique]
+    return days[0] if len(days) == 1 and is_calendar(table.columns) else ""
 
 
 def _codes(columns: Sequence[ColumnProfile], primary_key: Sequence[str], singular: str) -> bool:

@@ -25,7 +25,7 @@ def part_of_date(scene: Scene, expression: DatePart, base: str, phrase: str) -> 
         return f"UTC {part} of the {phrase}"
     whole = f"{part} of the {phrase}"
     table = scene.table(column.source) if isinstance(column, Column) else None
-    if table is None or not isinstance(column, Column) or not scene.same(base, column.source):
+    if table is None or not isinstance(column, Column) or not scene.same(base, scene.bearer(column)):
         return whole
     short = ""
     if phrase == "date":

@@ -35,7 +35,7 @@ def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
     phrase = term(scene, expression, base)
     shown = [o.expression for o in scene.query.select if isinstance(o.expression, Column)]
     if isinstance(expression, Column) and any(
-        c.source != expression.source and scene.phrase(c) == scene.phrase(expression) for c in shown
+        scene.bearer(c) != scene.bearer(expression) and scene.phrase(c) == scene.phrase(expression) for c in shown
     ):
         return f"{scene.phrase(expression)} of the {scene.one(expression.source)}"
     return phrase

@@ -189,7 +189,8 @@ def scalar(scene: Scene, expression: Scalar) -> str:
 
 def owner(scene: Scene, predicate: Predicate) -> str:
     """The source that a condition is about; the grain where it is about several."""
-    sources = dict.fromkeys(n.source for n in walk(predicate) if isinstance(n, Column) and n.source in scene.tables)
+    columns = [n for n in walk(predicate) if isinstance(n, Column) and n.source in scene.tables]
+    sources = dict.fromkeys(map(scene.bearer, columns))
     return next(iter(sources)) if len(sources) == 1 else scene.grain
 
 
@@ -281,7 +282,7 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     if isinstance(right, Scalar):
         return _against(scene, quantity(scene, left, base), predicate, right)
     other = term(scene, right, base)
-    if isinstance(right, Column) and right.source != base and right.source in scene.tables:
+    if isinstance(right, Column) and scene.bearer(right) != base and right.source in scene.tables:
         other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
         return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
     return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice, count=False)

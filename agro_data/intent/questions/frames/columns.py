@@ -79,7 +79,7 @@ def answer(scene: Scene, select: Sequence[Output], rows: Described) -> Content:
 
 
 def _is_own(scene: Scene, expression: Expression, base: str) -> bool:
-    return isinstance(expression, Column) and scene.same(base, expression.source)
+    return isinstance(expression, Column) and scene.same(base, scene.bearer(expression))
 
 
 def _own(scene: Scene, names: Sequence[str], rows: Described) -> Content:
@@ -111,7 +111,7 @@ def _in_other_case(scene: Scene, expressions: Sequence[Expression], rows: Descri
     if len(expressions) > 1 or not isinstance(changed, TextFunction) or changed.function not in ("upper", "lower"):
         return None
     inner = changed.arguments[0]
-    if not isinstance(inner, Column) or not scene.same(rows.base, inner.source):
+    if not isinstance(inner, Column) or not scene.same(rows.base, scene.bearer(inner)):
         return None
     if rows.distinct or rows.extent in ("single", "definite"):
         return None
@@ -125,7 +125,8 @@ def _different(scene: Scene, expressions: Sequence[Expression], segments: Sequen
     if len(expressions) > 1 or not isinstance(column, Column):
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {rows.many}")
     kind, values = scene.voice.weigh(DIFFERENT), words.plural(scene.phrase(column))
-    held = _held_by(scene, column.source, rows) or f"the {scene.many(column.source)} of {rows.many}"
+    whose = scene.bearer(column)
+    held = _held_by(scene, whose, rows) or f"the {scene.many(whose)} of {rows.many}"
     return Content(f"the {kind} {values} of {held}")
 
 
@@ -204,8 +205,8 @@ def _is_near(scene: Scene, base: str, alias: str) -> bool:
 
 
 def _segment(scene: Scene, expression: Expression, base: str) -> str:
-    if isinstance(expression, Column) and not scene.same(base, expression.source):
-        return compounded(scene.one(expression.source), scene.phrase(expression))
+    if isinstance(expression, Column) and not scene.same(base, scene.bearer(expression)):
+        return compounded(scene.one(scene.bearer(expression)), scene.phrase(expression))
     return term(scene, expression, base)
 
 
@@ -251,7 +252,8 @@ def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> lis
     """Runs of expressions of one source: (alias or "" for the base itself, their phrases)."""
     groups: list[tuple[str, list[str]]] = []
     for e in expressions:
-        key = e.source if isinstance(e, Column) and not scene.same(base, e.source) else ""
+        whose = scene.bearer(e) if isinstance(e, Column) else base
+        key = "" if scene.same(base, whose) else whose
         name = scene.phrase(e) if isinstance(e, Column) and key else quantity(scene, e, base)
         if groups and groups[-1][0] == key:
             groups[-1][1].append(name)

@@ -42,7 +42,7 @@ def group_of(scene: Scene, some: bool = False) -> Group:
     base = scene.grain
     columns = [k for k in keys if isinstance(k, Column)]
     entity = ""
-    if columns and len({c.source for c in columns}) == 1 and columns[0].source != base and len(columns) == len(keys):
+    if columns and len({c.source for c in columns}) == 1 and scene.bearer(columns[0]) != base and len(columns) == len(keys):
         table = scene.table(columns[0].source)
         named = {c.name for c in columns}
         if table is not None and (
@@ -50,7 +50,7 @@ def group_of(scene: Scene, some: bool = False) -> Group:
         ):
             entity = columns[0].source
     noun = scene.many(base)
-    beyond = some and any(c.source != base for c in columns)
+    beyond = some and any(scene.bearer(c) != base for c in columns)
     also = (Atom(have=f"at least one {scene.one(base)}"),) if beyond else ()
     if entity:
         skip = {s.alias for s in query.sources if s.alias != entity and s.alias not in _above(scene, entity)}
@@ -71,8 +71,8 @@ def _key(scene: Scene, key: Expression, base: str) -> str:
     phrase = term(scene, key, base)
     if phrase in _BARE:
         return compounded(scene.one(base), phrase)  # alone it is anything's
-    if isinstance(key, Column) and phrase.endswith(f" of the {scene.one(key.source)}"):
-        short = compounded(scene.one(key.source), scene.phrase(key))
+    if isinstance(key, Column) and phrase.endswith(f" of the {scene.one(scene.bearer(key))}"):
+        short = compounded(scene.one(scene.bearer(key)), scene.phrase(key))
         table = scene.table(base)
         taken = table is not None and any(c.phrase.lower() == short.lower() for c in table.columns)
         return phrase if taken else short

@@ -45,7 +45,7 @@ def listing(scene: Scene) -> Content:
 
 def _which(scene: Scene, query: Query, base: str) -> tuple[str, str]:
     """A direct question for the rows and a request for their columns: "which singers ...", "Give me their names."."""
-    own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
+    own = all(isinstance(o.expression, Column) and scene.bearer(o.expression) == base for o in query.select)
     if query.distinct or query.order_by or not own or not scene.voice.chance(DIRECT_LIST):
         return "", ""
     verb = verb_phrase(atoms_on(scene, base, set()))
@@ -87,7 +87,7 @@ def _best(scene: Scene, query: Query, base: str) -> Content:
 def _which_one(scene: Scene, query: Query, base: str, noun: str) -> tuple[str, str]:
     """ "which singer has the highest age", and a request for its columns where they are not what it is called by."""
     one = scene.one(base)
-    if not all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select):
+    if not all(isinstance(o.expression, Column) and scene.bearer(o.expression) == base for o in query.select):
         return "", ""
     names = [scene.phrase(o.expression) for o in query.select if isinstance(o.expression, Column)]
     rest = noun.removeprefix(one).strip().removeprefix(f"{scene.who(base)} has").removeprefix("with").strip()
@@ -158,7 +158,7 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     # "all" with a plural asks for every one of them; where no plural is said, the tie must be.
     every = content.np.endswith(f"of all {many} {has[form]}")
     ask = f"which {many} have the {best}"
-    own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
+    own = all(isinstance(o.expression, Column) and scene.bearer(o.expression) == base for o in query.select)
     names = voice.listed([words.plural(quantity(scene, o.expression, base)) for o in query.select])
     tie = "" if every else voice.pick("including ties", "including any ties")
     return Content(content.np, content.lead, tie, *((ask, f"{voice.weigh(NAMING)} all their {names}.") if own else ()))

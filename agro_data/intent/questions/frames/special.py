@@ -31,7 +31,7 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     rows = (subject(left, base, True), subject(right, right.grain, True))
     same = [s.table for s in operation.left.sources] == [s.table for s in operation.right.sources]
     if same and isinstance(shown, Column) and (len(operation.left.select) == 1 or _identify(left, operation.left)):
-        if shown.source == base:
+        if left.bearer(shown) == base:
             kind = words.plural(term(left, shown, base))
             if operation.operator == "except" and rows[0] == left.many(base):
                 # Every value is one of some row: it is enough to say what it lacks.
@@ -68,7 +68,7 @@ def _side(query: Query, profile: DatabaseProfile, voice: Voice, operator: str) -
     shown = query.select[0].expression
     if not isinstance(shown, Column):
         return scene
-    once = operator == "union" and len(query.select) == 1 and shown.source != scene.grain
+    once = operator == "union" and len(query.select) == 1 and scene.bearer(shown) != scene.grain
     owner = scene.table(shown.source) if once or _identify(scene, query) else None
     return Scene(query, profile, voice, seen_from=owner)
 
@@ -129,7 +129,7 @@ def best_of_each(scene: Scene) -> Content:
     assert keep is not None
     base, key = scene.grain, keep.order[0]
     columns = [e for e in keep.partition if isinstance(e, Column)]
-    parent = columns[0].source if columns and columns[0].source != base else ""
+    parent = columns[0].source if columns and scene.bearer(columns[0]) != base else ""
     group = (
         scene.one(parent)
         if parent
@@ -172,8 +172,8 @@ def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent
 
 
 def _beside_owner(scene: Scene, expression: Expression, base: str) -> str:
-    if isinstance(expression, Column) and expression.source != base:
-        return f"{scene.one(expression.source)} {scene.phrase(expression)}"
+    if isinstance(expression, Column) and scene.bearer(expression) != base:
+        return f"{scene.one(scene.bearer(expression))} {scene.phrase(expression)}"
     return quantity(scene, expression, base)
 
 

@@ -11,6 +11,7 @@ from agro_data.intent.questions.naming.relatives import key_person, key_role, li
 from agro_data.intent.questions.naming.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Expression, Join, Query, walk
+from agro_data.profiling.kinds import day_of
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
@@ -86,6 +87,28 @@ class Scene:
         return unique and self._own_phrases(base).isdisjoint(
             c.phrase.lower() for c in parent.columns if c.role != "identifier"
         )
+
+    @cached_property
+    def _days(self) -> dict[str, str]:
+        """The days of a warehouse's calendar that are dates of other rows, with the source of these."""
+        found: dict[str, str] = {}
+        for alias, table in self.tables.items():
+            of = [other for other, _, up in self.neighbours(alias) if not up]
+            if table is not None and len(of) == 1 and day_of(table) and not self._grouped_by(alias):
+                found[alias] = of[0]
+        return found
+
+    def bearer(self, column: Column) -> str:
+        """The source whose rows a column says something of, its own but for a date that is kept in a calendar: a day
+        is the due date of an invoice, and its month that of the order whose only date it is.
+        """
+        base = self._days.get(column.source, "")
+        table, child = self.tables.get(column.source), self.tables.get(base)
+        if table is None or child is None:
+            return column.source
+        keys = [k for k in self.profile.foreign_keys if (k.table, k.ref_table) == (child.name, table.name)]
+        only = len(keys) == 1 and table.by_name[column.name].phrase.lower() not in self._own_phrases(base)
+        return base if only or column.name == day_of(table) else column.source
 
     def relation(self, join: Join) -> str:
         """The relation phrase of a join along a foreign key ("placed by"), where `semantics.yml` gives one."""
@@ -285,6 +308,8 @@ class Scene:
         profile = self.column(column)
         if profile is None:
             return words.spelled(column.name)
+        if column.source in self._days and column.name == day_of(self.tables[column.source]):
+            return self.one(column.source)
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
         if phrase.lower() == "id" and self._other_ids(column):
             phrase = f"{self.one(column.source)} {phrase}"
@@ -305,9 +330,10 @@ class Scene:
     def owned(self, column: Column, base: str) -> str:
         """The column as seen from a row of `base`: "age", or "age of the customer" for another source."""
         phrase = self.phrase(column)
-        if self.same(base, column.source):
+        bearer = self.bearer(column)
+        if self.same(base, bearer):
             return phrase
-        owner = self.one(column.source)
+        owner = self.one(bearer)
         if column.source not in self.tables:
             return f"{phrase} of the {owner}"
         return compound(owner, phrase, self.voice, self._own_phrases(base))
