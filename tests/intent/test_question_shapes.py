@@ -392,6 +392,14 @@ def test_a_unit_stands_behind_its_number() -> None:
         assert all(re.search(text, one) and " in m" not in one for one in texts(query, profile))
 
 
+def test_a_ratio_beside_a_name_is_that_of_its_own_rows() -> None:
+    """The ratio of "concerts" may be that of all of them, beside each singer."""
+    price, sold = (Aggregate("sum", column) for column in (PRICE, SOLD))
+    key = (Column("t2", "singer_id"), Column("t2", "full_name"))
+    query = Query((C, SINGER_UP), out(key[1], Arithmetic("/", price, sold)), (UP,), group_by=key)
+    assert all(len(re.findall("of their concerts", text)) == 2 for text in texts(query))
+
+
 def test_where_the_engine_minds_letter_case_a_pattern_says_that_it_does_not() -> None:
     """ILIKE is rendered for DuckDB, and a reader would write LIKE."""
     query = Query((S,), out(COUNT), where=Like(NAME, "starts", Value("Jo", ("singer", "full_name"))))

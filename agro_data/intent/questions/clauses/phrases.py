@@ -67,7 +67,7 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Value):
         return say_value(expression, None, scene.voice)
     if isinstance(expression, Arithmetic):
-        return _arithmetic(scene, expression, base)
+        return computed(scene, expression, base)
     if isinstance(expression, DatePart):
         return part_of_date(scene, expression, base, term(scene, expression.argument, base))
     if isinstance(expression, Days):
@@ -91,7 +91,8 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     raise TypeError(f"no words for {type(expression).__name__}")
 
 
-def _arithmetic(scene: Scene, expression: Arithmetic, base: str) -> str:
+def computed(scene: Scene, expression: Arithmetic, base: str, rows: str = "") -> str:
+    """Two expressions joined by an operator, figures among them of `rows`: "its orders"."""
     left, right = expression.left, expression.right
     if not (isinstance(left, Aggregate) and isinstance(right, Aggregate)):
         return combined(scene, expression, term(scene, left, base), term(scene, right, base))
@@ -99,7 +100,7 @@ def _arithmetic(scene: Scene, expression: Arithmetic, base: str) -> str:
         return _spread(scene, left, right)
     # Beside the orders that are open those of any status are "all"; in groups those would be all of any group.
     every = "" if scene.query.group_by or (left.where is None) == (right.where is None) else f"all {scene.many(base)}"
-    sides = (figure(scene, one, "" if one.where is not None else every) for one in (left, right))
+    sides = (figure(scene, one, rows or ("" if one.where is not None else every)) for one in (left, right))
     return combined(scene, expression, *sides)
 
 

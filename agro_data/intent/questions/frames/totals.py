@@ -9,6 +9,7 @@ from agro_data.intent.questions.clauses.modifiers import Atom
 from agro_data.intent.questions.clauses.phrases import (
     atom,
     atoms_on,
+    computed,
     figure,
     kind_of,
     quantity,
@@ -95,12 +96,14 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
         others = [_further(scene, a) for a in aggregates[1:]]
         comma = "," if " and " in many and len(others) == 1 else ""
         return f"{first}{comma} and {others[0]}" if len(others) == 1 else scene.voice.listed([first, *others])
-    return scene.voice.listed(
-        [
-            f"the {figure(scene, e, many)}" if isinstance(e, Aggregate) else f"the {term(scene, e, base)}"
-            for e in expressions
-        ]
-    )
+    theirs = many if scene.query.group_by and many != scene.many(base) else ""  # "its orders", of each group
+
+    def told(e: Expression) -> str:
+        if isinstance(e, Aggregate):
+            return figure(scene, e, many)
+        return computed(scene, e, base, theirs) if isinstance(e, Arithmetic) else term(scene, e, base)
+
+    return scene.voice.listed([f"the {told(e)}" for e in expressions])
 
 
 def short_figures(scene: Scene, expressions: Sequence[Expression], row_noun: str) -> str:
