@@ -286,6 +286,15 @@ def test_an_abbreviation_is_of_the_table_that_is_there() -> None:
     assert phrases("visits", "DocID", "emp_id") == ["document ID", "employee ID"]
 
 
+def test_a_beginning_of_a_word_in_a_tables_name_is_that_of_another_table() -> None:
+    tables = {"lu_insp_result": ("id",), "inspection": ("id",), "prem_holder": ("id",)}
+    assert [one.singular for one in name_database(tables, {}).values()] == [
+        "inspection result", "inspection", "prem holder"
+    ]  # fmt: skip
+    taken = name_database({"insp": ("id",), "inspection": ("id",)}, {})
+    assert [one.singular for one in taken.values()] == ["insp", "inspection"]
+
+
 def test_equal_phrases_are_told_apart() -> None:
     assert phrases("pet", "name", "pet_name") == ["name", "pet name"]
     both = phrases("t", "City", "city")

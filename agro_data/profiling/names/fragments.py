@@ -47,6 +47,11 @@ def in_context(
     return [word]
 
 
+def written_out(word: str, nouns: frozenset[str]) -> str:
+    """The one of `nouns` that a word which is none begins, or the word."""
+    return word if len(word) < _BEGUN or is_word(word) else _begun(nouns).get(word, word)
+
+
 def _key_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
     """The one noun of which "ap" of "apid" has the first letter and another: "airport"."""
     fits = [

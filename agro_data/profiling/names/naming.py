@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agro_data.profiling.names.denoting import LISTED
-from agro_data.profiling.names.fragments import in_context, within
+from agro_data.profiling.names.fragments import in_context, within, written_out
 from agro_data.profiling.names.people import PEOPLE
 from agro_data.profiling.names.titles import title_of
 from agro_data.profiling.names.units import in_full
@@ -77,6 +77,7 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
     nouns = _distinct_nouns(
         _compounds({name: _table_words(name, hints.get(name, Hints()), columns) for name, columns in tables.items()})
     )
+    nouns = _begun_elsewhere(nouns)
     every = {name: stem(words) for name, words in nouns.items()}
     known = frozenset(word for words in every.values() for word in words)  # a "stat" of "stats" is no status
     # "clm_no" of a payment is the number of a claim, if somebody said that "clm" are claims.
@@ -158,6 +159,14 @@ def _table_words(name: str, hint: Hints, columns: Sequence[str]) -> tuple[list[s
         core = ["people"]
     bare = [name.strip().lower() or _UNNAMED]
     return _participle_first(_verb_to_noun(core)) or bare, words or bare
+
+
+def _begun_elsewhere(nouns: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """ "insp result" as "inspection result", where there are inspections, unless something else is called so."""
+    known = frozenset(singular_word(word) for words in nouns.values() for word in words if is_word(word))
+    found = {name: [written_out(word, known) for word in words] for name, words in nouns.items()}
+    times = Counter(spell(noun_forms(words)[0]) for words in found.values())
+    return {name: words if times[spell(noun_forms(words)[0])] == 1 else nouns[name] for name, words in found.items()}
 
 
 def _is_listed(words: list[str], key: str) -> bool:
