@@ -74,6 +74,9 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
         ("company", "other_company_details", "other details"),
         ("city", "Area_km_2", "area in square km"),
         ("bridge", "length_meters", "length in meters"),
+        ("permit", "expires_dt", "expiry date"),
+        ("permit", "last_upd_by", "last updated by"),
+        ("permit", "upd_dt", "update date"),
         ("inspection", "duration_min", "duration in minutes"),
         ("order", "quantity_min", "quantity minimum"),
         ("material", "gate_fee_cents_per_tonne", "gate fee in cents per tonne"),
@@ -189,6 +192,12 @@ def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, sai
         ("years working", "integer", "measure", "number of years working"),
         ("year rating", "integer", "measure", "year rating"),
         ("trip type", "text", "category", "type"),  # of a trip type
+        ("from status", "text", "category", "previous status"),
+        ("to status", "text", "identifier", "new status"),
+        ("to depot ID", "integer", "identifier", "destination depot ID"),
+        ("to value", "real", "measure", "to value"),
+        ("license exp", "date", "date", "license expiry date"),
+        ("license exp", "integer", "measure", "license exp"),
     ],
 )
 def test_what_ends_in_a_year_or_date_is_told_by_its_role(phrase: str, kind: Kind, role: Role, said: str) -> None:

@@ -44,6 +44,8 @@ _NOUNS = {
 }
 _WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
+_TURNS = {"from": "previous", "to": "new"}  # of what one thing has after another
+_CHANGES = frozenset(["status", "stage", "phase", "state", "step", "level", "grade", "tier", "plan", "value"])
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
 _NO_NAMES = {"address": "street"} | dict.fromkeys(
     ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
@@ -112,6 +114,11 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         place, moment, bound = _ENDS[phrase]
         sort = "time" if column.kind == "time" else column.role
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
+    end, _, what = phrase.partition(" ")
+    if what and end in _ENDS and column.role in ("identifier", "category", "text"):  # what "has to status 5"?
+        return f"{_TURNS[end] if what.split(' ')[0] in _CHANGES else _ENDS[end][0]} {what}"
+    if column.role == "date" and last == "exp":
+        return f"{first} expiry date"
     if phrase == singular and column.role == "text" and column.kind == "text":
         return _NO_NAMES.get(phrase, "name")  # "the city of a city" is its name
     if phrase == singular and column.role == "category" and first:

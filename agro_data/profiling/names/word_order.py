@@ -7,6 +7,7 @@ from agro_data.profiling.names.words import (
     TIGHT_PREPOSITIONS,
     is_participle,
     noun_forms,
+    past_participle,
     present_participle,
     singular_word,
     starts_with,
@@ -19,6 +20,8 @@ _DONE = {
     "built": "construction",
     "completed": "completion",
     "create": "creation",
+    "expire": "expiry",
+    "expires": "expiry",
     "created": "creation",
     "departed": "departure",
     "founded": "founding",
@@ -47,7 +50,7 @@ def as_said(words: list[str], table: list[str]) -> list[str]:
     words = _happened(words, table)
     if len(words) == 2 and words[0] == "line" and words[1].isdigit() and table[-1:] == ["address"]:
         return ["address", *words]
-    for rule in (_key_last, _doer_first, _kind_first, _gender, _count_noun, _days, _payment, in_unit, _moment):
+    for rule in (_key_last, _doer_first, _kind_first, _gender, _count_noun, _days, _payment, in_unit, _moment, _done_by):
         words = rule(words)
     return words
 
@@ -103,6 +106,11 @@ def _doer_first(words: list[str]) -> list[str]:
     by = words.index("by") if "by" in words[1:-2] else 0
     done = by and words[-1] == "id" and is_participle(words[by - 1])
     return [present_participle(words[by - 1]), *words[by + 1 :]] if done else words
+
+
+def _done_by(words: list[str]) -> list[str]:
+    """ "last update by" as "last updated by"."""
+    return [*words[:-2], past_participle(words[-2]), "by"] if len(words) > 1 and words[-1] == "by" else words
 
 
 def _days(words: list[str]) -> list[str]:

@@ -336,6 +336,14 @@ def present_participle(participle: str) -> str:
 
 
 @cache
+def past_participle(verb: str) -> str:
+    """ "updated" of "update"; the word itself where it is no verb as dictionaries have it."""
+    if lemminflect.getLemma(verb, upos="VERB") != (verb,):
+        return verb
+    return str(next(iter(lemminflect.getInflection(verb, "VBN")), verb))
+
+
+@cache
 def is_adjective(word: str) -> bool:
     """Whether `word` says how something is ("active", "hidden"), though it may be a noun as well."""
     done = not word.endswith(("s", "ing")) and lemminflect.getLemma(word, upos="VERB") not in ((), (word,))

@@ -27,7 +27,7 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
 _MONTH = re.compile(r"""["']?[A-Z][a-z]+ \d{4}["']?""")
 _NUMBER = re.compile(r"-?\d[\d.,]*")
 _PLACED = (" on ", " in ", " at ", " against ", " with ", " without ")  # weeks on top, shots on target
-_PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
+_PARTICIPIAL = re.compile(r"(?:first |last )?\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
 _KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
 
