@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -20,7 +21,8 @@ _SCHEMA = """
         month_name TEXT NOT NULL, year_num INTEGER NOT NULL, is_weekend TEXT NOT NULL);
     CREATE TABLE fct_lift (lift_key INTEGER PRIMARY KEY, date_key INTEGER NOT NULL REFERENCES dim_date,
         weight REAL NOT NULL);
-    CREATE TABLE fct_bill (bill_no TEXT PRIMARY KEY, due_date_key INTEGER NOT NULL REFERENCES dim_date,
+    CREATE TABLE fct_bill (bill_no TEXT PRIMARY KEY, bill_date_key INTEGER NOT NULL REFERENCES dim_date,
+        due_date_key INTEGER NOT NULL REFERENCES dim_date,
         paid_date_key INTEGER NOT NULL REFERENCES dim_date, amount REAL NOT NULL);
 """
 
@@ -35,7 +37,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
             told = (f"{day:%A}", f"{day:%B}", day.year, "NY"[day.weekday() > 4])
             connection.execute("INSERT INTO dim_date VALUES (?, ?, ?, ?, ?, ?)", (n, str(day), *told))
             connection.execute("INSERT INTO fct_lift VALUES (?, ?, ?)", (n, n % 30 + 1, n * 1.5))
-            connection.execute("INSERT INTO fct_bill VALUES (?, ?, ?, ?)", (f"B{n}", n % 80 + 1, n % 70 + 9, n * 2.5))
+            connection.execute(
+                "INSERT INTO fct_bill VALUES (?, ?, ?, ?, ?)", (f"B{n}", n % 50 + 1, n % 80 + 1, n % 70 + 9, n * 2.5)
+            )
         connection.commit()
     return profile_database(find_databases(path).databases[0])
 
@@ -85,6 +89,8 @@ def test_what_a_calendar_says_of_the_only_date_of_a_row_is_said_of_the_row(wareh
 def test_what_a_calendar_says_of_one_date_of_several_is_said_of_that_date(warehouse: DatabaseProfile) -> None:
     by_month = Query((_BILL, _DAY), _shown(_MONTH, Aggregate("sum", _AMOUNT)), (_DUE,), group_by=(_MONTH,))
     assert all("due date month name" in text for text in _said(by_month, warehouse))
+    billed = replace(by_month, joins=(replace(_DUE, columns=(("bill_date_key", "date_key"),)),))
+    assert all("bill date month name" in text for text in _said(billed, warehouse))
 
 
 def test_days_that_are_asked_about_themselves_are_dates(warehouse: DatabaseProfile) -> None:

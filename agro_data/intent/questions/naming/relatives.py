@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agro_data.intent.questions.naming import words
+from agro_data.profiling.kinds import day_of
 from agro_data.profiling.names.words import PREPOSITIONS, is_participle, present_participle
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 
@@ -57,10 +58,12 @@ def key_role(
     called = _without_key(child, columns, parent, profile)
     phrase = re.sub(rf"(^| ){re.escape(parent.plural)}$", rf"\1{noun}", called)
     own = f" {noun.lower()}".endswith(f" {phrase.lower()}")  # the "user" of an app user
+    keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
+    if own and len(keys) > 1 and day_of(parent):
+        return f"{child.singular} {noun}"  # the invoice date, beside the due date
     if own or phrase.lower() in _NO_ROLES or len(phrase) < 3:
         return None
     phrase = _place(_doer(phrase, noun))
-    keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
         return _as_person(phrase, noun)
     is_noun = words.plural(phrase) != f"{phrase} values"
