@@ -41,6 +41,7 @@ _NEEDS_NOUN = word_set("number count order group class field part")
 _WITH_POINT = re.compile(r"[A-Z]+\d+\.\d+")  # "PM2.5"
 _LINKS = word_set("bridge junction link map mapping association")  # what a table does, beside the two that it joins
 _ROLLS = word_set("list directory register data")  # tables that are called so are of people, if their columns say so
+_GRAINS = word_set("hourly daily weekly monthly quarterly yearly annual")  # of what time a row is, behind all else
 _UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
 
 
@@ -158,7 +159,7 @@ def _table_words(name: str, hint: Hints, columns: Sequence[str]) -> tuple[list[s
     ):
         core = ["people"]
     bare = [name.strip().lower() or _UNNAMED]
-    return _participle_first(_verb_to_noun(core)) or bare, words or bare
+    return _grain_first(_participle_first(_verb_to_noun(core))) or bare, words or bare
 
 
 def _begun_elsewhere(nouns: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -210,6 +211,11 @@ def _participle_first(words: list[str]) -> list[str]:
     """ "documents mailed" as "mailed documents"."""
     movable = len(words) == 2 and words[1].endswith("ed") and is_participle(words[1])
     return words[::-1] if movable else words
+
+
+def _grain_first(words: list[str]) -> list[str]:
+    """ "container stock daily" as "daily container stock"."""
+    return [words[-1], *words[:-1]] if len(words) > 1 and words[-1] in _GRAINS else words
 
 
 def _verb_to_noun(words: list[str]) -> list[str]:

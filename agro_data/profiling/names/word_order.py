@@ -40,6 +40,8 @@ _KINDS_OF_NAME = word_set("first last middle given full short long maiden family
 _SIDES = word_set("home away winner loser source target from to old new first second buyer seller sender receiver")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
 _OF_AN_ID = word_set("number no type card code document proof photo name key status id")
+_PLACED = word_set("on in off at")
+_QUANTITIES = word_set("quantity amount count total value balance rate hours days units percentage weight")
 _PERIODS = word_set("seconds minutes hours days nights weeks months years")
 _AWAY = word_set("out off away late early open overdue left ahead")
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
@@ -50,9 +52,16 @@ def as_said(words: list[str], table: list[str]) -> list[str]:
     words = _happened(words, table)
     if len(words) == 2 and words[0] == "line" and words[1].isdigit() and table[-1:] == ["address"]:
         return ["address", *words]
+    words = _hyphenated(words)
     for rule in (_key_last, _doer_first, _kind_first, _gender, _count_noun, _days, _payment, in_unit, _moment, _done_by):
         words = rule(words)
     return words
+
+
+def _hyphenated(words: list[str]) -> list[str]:
+    """ "on hand quantity" as "on-hand quantity": else it would be the quantity on something."""
+    placed = len(words) > 2 and words[0] in _PLACED and not words[1].isdigit() and words[1] not in TIGHT_PREPOSITIONS
+    return [f"{words[0]}-{words[1]}", *words[2:]] if placed and words[-1] in _QUANTITIES else words
 
 
 def flag_last(words: list[str]) -> list[str]:
