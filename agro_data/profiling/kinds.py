@@ -52,6 +52,11 @@ def is_calendar(columns: Sequence[ColumnProfile]) -> bool:
     return len(parts) >= 3 and 2 * len(parts) > len(columns)
 
 
+def named_as_people(table: TableProfile) -> bool:
+    """Whether rows have the names of people: a first and a last one."""
+    return any({first, last} <= {c.phrase.lower() for c in table.columns} for first, last in _FULL_NAMES)
+
+
 def day_of(table: TableProfile) -> str:
     """The column of a calendar that is the day itself; "" of other tables."""
     days = [c.name for c in table.columns if c.role == "date" and c.unique]

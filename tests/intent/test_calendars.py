@@ -6,7 +6,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
 
 import pytest
 

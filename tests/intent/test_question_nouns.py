@@ -94,6 +94,22 @@ def test_a_key_of_a_deed_alone_is_who_did_it(tmp_path: Path, key: str, role: str
     assert key_role(profile, profile.table("tickets"), (key,), profile.table("users")) == role
 
 
+def test_who_has_a_first_and_a_last_name_is_a_person(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "town.sqlite")) as connection:
+        connection.executescript("""
+        CREATE TABLE applicant (applicant_id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, age INTEGER);
+        INSERT INTO applicant VALUES (1, 'Ann', 'Lee', 40), (2, 'Bob', 'Orr', 50);
+        """)
+    profile = profile_database(find_databases(tmp_path / "town.sqlite").databases[0])
+    eldest = Query(
+        (Source("a", "applicant"),),
+        (Output(Column("a", "last_name")),),
+        order_by=(OrderKey(Column("a", "age"), True),),
+        limit=1,
+    )
+    assert not [text for text in said(eldest, profile) if re.search(r"\bits\b|\bthat\b", text)]
+
+
 def said(query: Query | SetOperation, profile: DatabaseProfile) -> list[str]:
     intent = Intent("store", "list", query, 7)
     return [render_question(intent, profile, style, seed).text for style in STYLES for seed in range(6)]

@@ -39,7 +39,7 @@ _MEASURED = (
     ["uom"], ["unit", "of", "measure"], ["unit", "of", "measurement"], ["measurement", "unit"], ["unit"],
     ["unit", "code"],
 )  # fmt: skip
-_READINGS = word_set("value reading measured measurement result observation")  # their unit is the sensor's, or the test's
+_READINGS = word_set("value reading measured measurement result observation")  # in the unit of the sensor
 _STEPS = 2  # from a row up to the one that says its unit
 
 _TOTAL = re.compile(r"(?:grand |sub)?totals?|all|overall|both (?:sexes|genders)|gesamt|insgesamt|_t")

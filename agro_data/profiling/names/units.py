@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from collections.abc import Set
 
 from agro_data.profiling.names.words import TIGHT_PREPOSITIONS, is_adjective, word_set

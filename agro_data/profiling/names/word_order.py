@@ -52,8 +52,8 @@ def as_said(words: list[str], table: list[str]) -> list[str]:
     words = _happened(words, table)
     if len(words) == 2 and words[0] == "line" and words[1].isdigit() and table[-1:] == ["address"]:
         return ["address", *words]
-    words = _hyphenated(words)
-    for rule in (_key_last, _doer_first, _kind_first, _gender, _count_noun, _days, _payment, in_unit, _moment, _done_by):
+    first = (_hyphenated, _key_last, _doer_first, _done_by, _kind_first)
+    for rule in (*first, _gender, _count_noun, _days, _payment, in_unit, _moment):
         words = rule(words)
     return words
 

@@ -159,7 +159,7 @@ def holding(scene: Scene, noun: str, several: bool = False) -> str:
     """ "with", or "that has", "who have" after the noun, which need not show that it is of `several`: "aircraft"."""
     if scene.voice.weigh(SUPERLATIVE) == "with":
         return "with"
-    return f"{'who' if words.is_person(noun) else 'that'} {'have' if several or words.is_plural(noun) else 'has'}"
+    return f"{'who' if scene.are_people(noun) else 'that'} {'have' if several or words.is_plural(noun) else 'has'}"
 
 
 def _countable(scene: Scene, key: OrderKey) -> bool:
@@ -172,7 +172,7 @@ def superlative_adjective(scene: Scene, key: OrderKey, base: str, phrase: str) -
     pair = _ADJECTIVES.get(phrase)
     if pair is None or not isinstance(key.expression, Column) or key.expression.source != base:
         return ""
-    if phrase in _PEOPLE_ONLY and not words.is_person(scene.one(base)):
+    if phrase in _PEOPLE_ONLY and not scene.is_person(base):
         return ""
     if phrase == "population" and scene.one(base) not in ("city", "country", "state", "town", "county", "region"):
         return ""

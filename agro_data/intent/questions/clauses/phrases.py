@@ -279,7 +279,7 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice, _whole(profile))
         if name:
             return replace(made, after=name)
-        return by_meaning(made, phrase, text, words.is_person(scene.one(base)), voice) if equal else made
+        return by_meaning(made, phrase, text, scene.is_person(base), voice) if equal else made
     if isinstance(right, Scalar):
         return _against(scene, quantity(scene, left, base), predicate, right)
     other = term(scene, right, base)

@@ -42,7 +42,8 @@ def group_of(scene: Scene, some: bool = False) -> Group:
     base = scene.grain
     columns = [k for k in keys if isinstance(k, Column)]
     entity = ""
-    if columns and len({c.source for c in columns}) == 1 and scene.bearer(columns[0]) != base and len(columns) == len(keys):
+    alike = len({c.source for c in columns}) == 1 and len(columns) == len(keys)
+    if alike and scene.bearer(columns[0]) != base:
         table = scene.table(columns[0].source)
         named = {c.name for c in columns}
         if table is not None and (

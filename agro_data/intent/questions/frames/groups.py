@@ -153,7 +153,7 @@ def _figure_of_entity(answer: _Answer) -> str:
     if not answer.counts:
         told = figures(scene, answer.asked, f"{its} {group.rows}")
         return _share_text(answer) or told
-    person, relation = words.is_person(scene.one(group.entity)), scene.relation_of(group.entity)
+    person, relation = scene.is_person(group.entity), scene.relation_of(group.entity)
     if relation:
         return f"the number of {group.rows} {relation} {'them' if person else 'it'}"
     if answer.plain and voice.chance(HAVE):

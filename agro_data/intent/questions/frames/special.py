@@ -106,7 +106,7 @@ def pairs(scene: Scene) -> Content:
     name = scene.phrase(Column(base, join.less)) if join.less else "name"
     many = subject(scene, base, True)
     extra = [o.expression for o in scene.query.select[2:]]
-    who = "who have" if words.is_person(scene.one(base)) else "that have"
+    who = "who have" if scene.is_person(base) else "that have"
     same = voice.pick(f"with the same {shared}", f"{who} the same {shared}", f"sharing the same {shared}")
     text = sort_key(scene, Column(base, join.less or "")) == "text"
     first = "the alphabetically earlier" if text else "the smaller"

@@ -166,7 +166,7 @@ def _parents(scene: Scene, key: Expression) -> tuple[str, str, str] | None:
     parent, columns = found[0], [(key.name, name) for name in found[0].primary_key]
     done = deed(scene.verb(scene.table(base), parent, columns))
     held = f"{f'have {done}' if done else 'have'} at least one {subject(scene, base, False)}"
-    who = "who" if words.is_person(parent.singular) else "that"
+    who = "who" if scene.are_people(parent.singular) else "that"
     return parent.plural, f"{who} {held}", held
 
 

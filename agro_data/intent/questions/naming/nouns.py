@@ -11,7 +11,7 @@ from agro_data.intent.questions.naming.relatives import key_person, key_role, li
 from agro_data.intent.questions.naming.vocabulary import CLIENTS, DEEDS, HOSTS, STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Expression, Join, Query, walk
-from agro_data.profiling.kinds import day_of
+from agro_data.profiling.kinds import day_of, named_as_people
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
@@ -226,11 +226,21 @@ class Scene:
         """The columns of a source that the query shows or asks something of."""
         return {n.name for n in walk(self.query) if isinstance(n, Column) and n.source == alias}
 
+    def is_person(self, alias: str) -> bool:
+        """Whether rows are persons, by what they are called or by how they are named."""
+        table = self.table(alias)
+        return self.are_people(self.one(alias)) or (table is not None and named_as_people(table))
+
+    def are_people(self, noun: str) -> bool:
+        """Whether a noun is one of persons, or of rows that are named as persons."""
+        called = (t for t in self.profile.tables if noun in (t.singular, t.plural))
+        return words.is_person(noun) or any(map(named_as_people, called))
+
     def who(self, alias: str) -> str:
-        return "who" if words.is_person(self.one(alias)) else "that"
+        return "who" if self.is_person(alias) else "that"
 
     def its(self, alias: str) -> str:
-        return "their" if words.is_person(self.one(alias)) else "its"
+        return "their" if self.is_person(alias) else "its"
 
     @cached_property
     def _roles(self) -> dict[str, str]:
