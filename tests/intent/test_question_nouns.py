@@ -27,6 +27,7 @@ from agro_data.intent.tree import (
     Exists,
     Intent,
     Join,
+    Or,
     OrderKey,
     Output,
     Query,
@@ -92,6 +93,27 @@ def test_a_key_of_a_deed_alone_is_who_did_it(tmp_path: Path, key: str, role: str
         """)
     profile = profile_database(find_databases(tmp_path / "desk.sqlite").databases[0])
     assert key_role(profile, profile.table("tickets"), (key,), profile.table("users")) == role
+
+
+def test_a_code_that_has_a_description_alone_is_what_it_describes(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "town.sqlite")) as connection:
+        connection.executescript("""
+        CREATE TABLE lu_status (status_cd TEXT PRIMARY KEY, status_desc TEXT NOT NULL);
+        CREATE TABLE permit (permit_no INTEGER PRIMARY KEY, status_cd TEXT NOT NULL REFERENCES lu_status, fee REAL);
+        INSERT INTO lu_status VALUES ('REV', 'In Review'), ('FIN', 'Finaled'), ('EXP', 'Expired');
+        INSERT INTO permit VALUES (1, 'REV', 1.5), (2, 'FIN', 2.5), (3, 'FIN', 9);
+        """)
+    profile = profile_database(find_databases(tmp_path / "town.sqlite").databases[0])
+    permit, status = Source("p", "permit"), Source("s", "lu_status")
+    up = Join("p", "s", (("status_cd", "status_cd"),), "inner", "up")
+    one, two = (
+        Comparison("=", Column("s", "status_desc"), Value(value, ("lu_status", "status_desc")))
+        for value in ("In Review", "Finaled")
+    )
+    for where, told in ((one, "In Review"), (Or((two, one)), "Finaled|In Review")):
+        texts = said(Query((permit, status), (Output(_COUNT),), (up,), where=where), profile)
+        assert all(re.search(rf"status (?:is )?(?:either )?[\"']?(?:{told})", text) for text in texts)
+        assert not [text for text in texts if "descri" in text]
 
 
 def test_who_has_a_first_and_a_last_name_is_a_person(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from agro_data.intent.tree import Column, Comparison
 from agro_data.profiling.names.words import is_adjective, is_participle, pieces_of
 from agro_data.profiling.profile import ColumnProfile
 
+DESCRIBED = "described as "  # what a code means that has no other name: "the status Closed"
 _HOMES = ("city", "town", "state", "county")
 # Values of such columns stand before the noun where they are one plain word.
 _ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", "status", "style", "type")
@@ -23,13 +24,15 @@ _ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 
 
 def called(scene: Scene, column: Column, predicate: Comparison, text: str) -> str:
-    """ "named Kyle" where the column is what rows are called by."""
+    """ "named Kyle" where the column is what rows are called by, "described as Closed" where codes have no names."""
     table = scene.table(column.source)
     if table is None or predicate.operator != "=" or table.label_columns != (column.name,):
         return ""
     phrase = scene.phrase(column).lower()
     if phrase == "title":
         return f"titled {text}"
+    if phrase == "description":
+        return f"{DESCRIBED}{text}"
     if phrase in ("name", f"{table.singular} name"):
         return scene.voice.pick(*[f"named {text}"] * 5, f"called {text}")
     return ""

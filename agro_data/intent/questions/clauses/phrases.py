@@ -16,7 +16,7 @@ from agro_data.intent.questions.clauses.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.clauses.date_parts import date_test, part_of_date
-from agro_data.intent.questions.clauses.equality import by_meaning, called, stated
+from agro_data.intent.questions.clauses.equality import DESCRIBED, by_meaning, called, stated
 from agro_data.intent.questions.clauses.functions import TAKEN, combined, function_words, metric, text_function
 from agro_data.intent.questions.clauses.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.clauses.values import quoted, say_value, say_values
@@ -247,6 +247,9 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
     )
     either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
     after = placed(phrase, f"{either_}{said}", scene.voice) if phrase in ("country", "continent", "location") else ""
+    column = parts[0].left
+    if isinstance(column, Column) and scene.phrase(column) == "description" and scene.names(column):
+        after = f"{DESCRIBED}{either_}{said}"
     return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}", after=after)
 
 
@@ -460,13 +463,16 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     if not up:
         return Atom(have=f"at least one {single}", heavy=True)
     whose = f"{one}'s {below[0].whose}" if simple and below[0].whose and "'s " not in below[0].whose else ""
-    unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
+    meant = below[0].after.removeprefix(DESCRIBED) if simple and below[0].after.startswith(DESCRIBED) else ""
+    unique = bool(meant) or (simple and below[0].after.startswith(("named ", "called ", "titled ")))
+    if meant and whose:
+        whose = f"{one} is {meant}"
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
     # "Items of an order placed by Kyle" may be those of one order: many belong to many.
     theirs = f"the {single}" if unique else many if plural else a_single
-    if unique and voice.chance(APPOSED):
-        theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
+    if meant or (unique and voice.chance(APPOSED)):
+        theirs = f"the {one} {meant or below[0].after.split(' ', 1)[1]}"
     within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
     belong, belongs = ("are in", "is in") if within else ("belong to", "belongs to")
     after = ""
