@@ -202,6 +202,8 @@ def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, sai
         ("to value", "real", "measure", "to value"),
         ("license exp", "date", "date", "license expiry date"),
         ("license exp", "integer", "measure", "license exp"),
+        ("measured", "real", "measure", "measured value"),
+        ("paid", "real", "measure", "amount paid"),
     ],
 )
 def test_what_ends_in_a_year_or_date_is_told_by_its_role(phrase: str, kind: Kind, role: Role, said: str) -> None:

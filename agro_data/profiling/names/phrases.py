@@ -55,6 +55,7 @@ _WITHIN = frozenset(["part", "child", "member", "component", "piece", "subset"])
 _DOING = frozenset(
     ["coaching", "driving", "living", "playing", "practicing", "serving", "teaching", "training", "working"]
 )
+_READ = frozenset(["measured", "observed", "recorded", "reported", "expected", "estimated", "predicted"])
 _AXES = frozenset(["x", "y", "z"])
 _KEYED = frozenset(["id", "code", "number", "key"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left", "spent"])
@@ -148,4 +149,6 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return f"year {phrase}"
     if column.role == "date":
         return f"date {phrase}"
-    return f"number {phrase}" if column.role == "measure" and column.integral else phrase
+    if column.role != "measure":
+        return phrase
+    return f"number {phrase}" if column.integral else f"{phrase} value" if phrase in _READ else f"amount {phrase}"
