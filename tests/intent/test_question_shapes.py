@@ -387,7 +387,19 @@ def test_a_unit_stands_behind_its_number() -> None:
     above = Query((S,), out(COUNT), where=Comparison(">", Column("t1", "length"), Value(70)))
     within = replace(above, where=Between(Column("t1", "length"), Value(5), Value(9)))
     dear = replace(above, where=Comparison("<", Column("t1", "worth"), Value(3)))
-    wanted = {above: "70 meters", within: "(5 to|5 and) 9 meters", dear: "profits .*3 million USD"}
+    fee = column("fee", "real", "measure", "fee in cents per tonne")
+    profile = replace(profile, tables=(replace(SINGER, columns=(*profile.tables[0].columns, fee)), CONCERT))
+    low = replace(above, where=Comparison("<", Column("t1", "fee"), Value(9)))
+    group = replace(
+        GROUPS, select=out(COUNTRY), having=Comparison(">", Aggregate("min", Column("t1", "fee")), Value(9))
+    )
+    assert all("fee in cents per tonne of singers" in text for text in texts(group, profile))
+    wanted = {
+        above: "70 meters",
+        low: "fee .*9 cents per tonne",
+        within: "(5 to|5 and) 9 meters",
+        dear: "profits .*3 million USD",
+    }
     for query, text in wanted.items():
         assert all(re.search(text, one) and " in m" not in one for one in texts(query, profile))
 

@@ -24,6 +24,7 @@ _UNITS_BEHIND = {
     "bytes": _STORED, "kb": _STORED, "mb": _STORED, "gb": _STORED, "tb": _STORED,
 }  # fmt: skip
 _NO_UNIT_AFTER = TIGHT_PREPOSITIONS | word_set("total square number max min us")
+_PER = re.compile(r" per (?:square )?\w+$")  # "cents per tonne", but no "cents per tonne of materials"
 _BOUNDS = word_set("max maximum")
 _SHORT = {"min": "minutes", "mins": "minutes", "sec": "seconds", "hr": "hours"}  # behind what takes time
 _AREAS = word_set("area size surface space extent acreage footage land")
@@ -106,7 +107,7 @@ def in_brackets(noun: list[str], text: str) -> str:
 
 def _is_unit(text: str) -> bool:
     parts = text.lower().split("/")
-    whole = text.lower().partition(" per ")[0].split(" ")
+    whole = _PER.sub("", text.lower()).split(" ")
     return is_sign(text) or _SAID.issuperset(whole) or (len(parts) > 1 and _PARTS.issuperset(parts))
 
 
