@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -22,7 +23,7 @@ _SCHEMA = """
         weight REAL NOT NULL);
     CREATE TABLE fct_bill (bill_no TEXT PRIMARY KEY, bill_date_key INTEGER NOT NULL REFERENCES dim_date,
         due_date_key INTEGER NOT NULL REFERENCES dim_date,
-        paid_date_key INTEGER NOT NULL REFERENCES dim_date, amount REAL NOT NULL);
+        paid_date_key INTEGER REFERENCES dim_date, amount REAL NOT NULL);
 """
 
 
@@ -37,7 +38,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
             connection.execute("INSERT INTO dim_date VALUES (?, ?, ?, ?, ?, ?)", (n, str(day), *told))
             connection.execute("INSERT INTO fct_lift VALUES (?, ?, ?)", (n, n % 30 + 1, n * 1.5))
             connection.execute(
-                "INSERT INTO fct_bill VALUES (?, ?, ?, ?, ?)", (f"B{n}", n % 50 + 1, n % 80 + 1, n % 70 + 9, n * 2.5)
+                "INSERT INTO fct_bill VALUES (?, ?, ?, ?, ?)",
+                (f"B{n}", n % 50 + 1, n % 80 + 1, n % 70 + 9 if n % 9 else None, n * 2.5),
             )
         connection.commit()
     return profile_database(find_databases(path).databases[0])
@@ -90,6 +92,16 @@ def test_what_a_calendar_says_of_one_date_of_several_is_said_of_that_date(wareho
     assert all("due date month name" in text for text in _said(by_month, warehouse))
     billed = replace(by_month, joins=(replace(_DUE, columns=(("bill_date_key", "date_key"),)),))
     assert all("bill date month name" in text for text in _said(billed, warehouse))
+
+
+def test_a_date_that_rows_may_lack_is_said_to_be_known(warehouse: DatabaseProfile) -> None:
+    paid = replace(_DUE, columns=(("paid_date_key", "date_key"),))
+    shown = Query((_BILL, _DAY), _shown(Column("b", "bill_no"), _FULL), (paid,))
+    assert all(
+        re.search("(recorded|known) paid date|paid date is (recorded|known)", text) for text in _said(shown, warehouse)
+    )
+    late = replace(shown, where=Comparison(">", _FULL, Value("2024-01-05", ("dim_date", "full_date"))))
+    assert not [text for text in _said(late, warehouse) if "known" in text or "recorded" in text]
 
 
 def test_days_that_are_asked_about_themselves_are_dates(warehouse: DatabaseProfile) -> None:

@@ -429,6 +429,9 @@ def atoms_on(
         if scene.same(alias, other):
             atoms += below
             continue
+        if scene.lacks_day(alias, join, other):
+            atoms.append(missing(scene.one(other), negated=True, voice=scene.voice))
+            continue
         if not below and up and not _spoken_of(scene, alias, other):
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:

@@ -110,6 +110,15 @@ class Scene:
         only = len(keys) == 1 and table.by_name[column.name].phrase.lower() not in self._own_phrases(base)
         return base if only or column.name == day_of(table) else column.source
 
+    def lacks_day(self, base: str, join: Join, other: str) -> bool:
+        """Whether rows of `base` without a day are left out by the join to it, and no condition is on that day."""
+        child = self.tables.get(base)
+        conditions = (n for n in walk(self.query.where) if isinstance(n, Column) and n.source == other)
+        if child is None or self._days.get(other) != base or join.kind == "left" or any(conditions):
+            return False
+        keys = [pair[0 if join.left == base else 1] for pair in join.columns]
+        return any(child.by_name[key].null_share > 0 for key in keys)
+
     def relation(self, join: Join) -> str:
         """The relation phrase of a join along a foreign key ("placed by"), where `semantics.yml` gives one."""
         child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
@@ -318,7 +327,8 @@ class Scene:
         profile = self.column(column)
         if profile is None:
             return words.spelled(column.name)
-        if column.source in self._days and column.name == day_of(self.tables[column.source]):
+        day = self.tables[column.source] if column.source in self._days else None
+        if day is not None and column.name == day_of(day):
             return self.one(column.source)
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
         if phrase.lower() == "id" and self._other_ids(column):
