@@ -145,6 +145,17 @@ def test_noise_below_the_tolerance_never_matters(rows: list[tuple[float, str]], 
     assert strict(rows, noisy, ordered=False).equal
 
 
+@pytest.mark.parametrize(
+    ("row", "equal"),
+    [([(None,)], True), ([(None, None)], True), ([(None, 0)], False), ([(0,)], False), ([(None,), (None,)], False)],
+)
+def test_no_row_and_one_row_of_null_both_say_nothing(row: Rows, equal: bool) -> None:
+    for gold, predicted in ((row, []), ([], row)):
+        for mode in ("strict", "intent"):
+            assert compare(mode, gold, predicted, ordered=True).equal is equal
+        assert not compare("spider", gold, predicted, ordered=False).equal
+
+
 def test_reasons_say_what_differs() -> None:
     assert strict([(1,)], [(1, 2)], ordered=False).reason == "column_count"
     assert strict([(1,)], [(1,), (1,)], ordered=False).reason == "row_count"
@@ -264,7 +275,7 @@ def test_official_verdicts_on_real_predictions(shared_data: Path) -> None:
 
 def _result(size: tuple[int, int]) -> st.SearchStrategy[list[tuple[Cell, ...]]]:
     rows, columns = size
-    row = st.tuples(*[st.integers(0, 1)] * columns)
+    row = st.tuples(*[st.sampled_from([0, 1, None])] * columns)
     return st.lists(row, min_size=rows, max_size=rows)
 
 

@@ -87,6 +87,19 @@ def test_the_benchmarks_modes_know_no_tolerance(
         assert [grade.score for grade in grade_many(cases, sandbox, golds, mode)] == [score, score]
 
 
+@pytest.mark.parametrize(("mode", "right"), [("strict", True), ("intent", True), ("spider", False), ("bird", False)])
+def test_the_highest_of_nothing_is_nothing_however_it_is_asked(
+    sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, right: bool
+) -> None:
+    """Nobody lives in Oslo on the third instance: one query gives NULL there, the other no row."""
+    highest = "SELECT MAX(age) FROM customer WHERE city = 'Oslo'"
+    first = "SELECT age FROM customer WHERE city = 'Oslo' ORDER BY age DESC LIMIT 1"
+    cases = [Case(highest, first, instances), Case(first, highest, instances)]
+    assert [grade.right for grade in grade_many(cases, sandbox, GoldResults(), mode)] == [right, right]
+    count = Case(highest.replace("MAX(age)", "COUNT(*)"), f"{NAMES} AND 0", instances[2:])
+    assert not grade_many([count], sandbox, GoldResults(), mode)[0].right
+
+
 def test_columns_are_blamed_only_for_their_own_order(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
     sums, digits = ("SELECT name, 0.1 + 0.2 FROM customer", "SELECT name, 0.3 FROM customer")
     turned = "SELECT 0.3, name FROM customer"

@@ -63,12 +63,14 @@ def pursue(suspects: Sequence[Suspect], sandbox: Sandbox, most: int) -> None:
 
 
 def _differs(suspect: Suspect, instance: Instance, result: Result) -> bool:
-    """Note an unexpected result. True when it may differ in the last digits of a sum only: rows have to be compared."""
+    """Note an unexpected result. True when it may differ in the last digits of a sum only, or in how it says nothing:
+    rows have to be compared.
+    """
     if result.status in ("timeout", "crashed"):
         suspect.slow += 1
     elif result.status == "error" and not suspect.ran:
         suspect.stillborn = True
-    elif result.ok and suspect.gold.adds:
+    elif result.ok and (suspect.gold.adds or result.all_null or not result.row_count):
         suspect.ran = True
         return True
     else:
