@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from typing import Any
@@ -15,7 +16,7 @@ from agro_data.verify.equivalence import Mode
 from agro_data.verify.golds import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Policy, Rollout, finish, start
-from agro_train.sampling.types import Sampled, Sampler, restricted
+from agro_train.sampling.types import Sampled, Sampler, remembering, restricted
 from agro_train.sql_env import score
 from agro_train.tasks import Task
 
@@ -99,6 +100,9 @@ class _Timed:
 
     def within(self, *given: Any, **settings: Any) -> list[Sampled]:
         return self._timed(restricted(self.sampler).within, *given, **settings)
+
+    def remembering(self) -> AbstractContextManager[None]:
+        return remembering(self.sampler)
 
     def _timed(self, write: Callable[..., list[Sampled]], *given: Any, **settings: Any) -> list[Sampled]:
         started = time.perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import comb
 from pathlib import Path
@@ -102,6 +103,26 @@ def test_what_a_model_was_turned_to_is_praised_and_not_blamed(player: Play, task
     assert wrong[[2, 5]].tolist() == [0, 0]
     assert set(np.delete(wrong, [2, 5])) == {-0.5}
     assert measures(episodes)["turned_tokens"] == 2
+
+
+def test_what_was_read_is_remembered_from_turn_to_turn(player: Play, tasks: list[Task]) -> None:
+    """The prompt stands before every turn: a sampler that is timed is told when weights stay as they are, too."""
+    told: list[str] = []
+
+    @contextmanager
+    def remembering() -> Iterator[None]:
+        told.append("begun")
+        yield
+        told.append("over")
+
+    def script(text: str, _: int) -> str:
+        told.append("turn")
+        return RIGHT if turn_of(text) else LOOK
+
+    looking = player(script)
+    vars(looking.sampler)["remembering"] = remembering
+    looking.play(tasks[:1], [0])
+    assert told == ["begun", "turn", "turn", "over"]
 
 
 def test_a_rollout_ends_with_what_the_agent_said_where_a_model_reads_no_further(
