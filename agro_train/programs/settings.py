@@ -46,9 +46,10 @@ def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
             raise SettingsError(f"there is no setting {name!r}{hint}")
         _check_type(name, known[name].default, types[name], value)
-    try:
-        return kind(**given)
-    except TypeError as error:
+    real = {name for name in given if isinstance(known[name].default, float)}
+    try:  # 1 and 1.0 are one setting, and have to be one fingerprint
+        return kind(**{name: float(value) if name in real else value for name, value in given.items()})
+    except (TypeError, OverflowError) as error:
         raise SettingsError(str(error)) from error
 
 

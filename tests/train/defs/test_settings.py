@@ -32,6 +32,12 @@ def test_json_gives_the_settings_back(tmp_path: Path) -> None:
     assert settings_to(read_settings(Oven, path)) == settings_to(oven)
 
 
+def test_a_whole_number_is_the_real_one_that_it_stands_for() -> None:
+    """Fingerprints are of settings as JSON, which tells 1 from 1.0: a run would not be found again."""
+    whole, real = (json.dumps(settings_to(settings_from(Oven, {"degrees": given}))) for given in (180, 180.0))
+    assert whole == real
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -41,6 +47,7 @@ def test_json_gives_the_settings_back(tmp_path: Path) -> None:
         ({"minutes": True}, "expected int"),
         ({"fan": 1}, "expected bool"),
         ({"minutes": 1.5}, "expected int"),
+        ({"degrees": 10**400}, "too large"),
         ({"racks": "12"}, 'racks: expected a list of int; found "12"'),
         ({"racks": [1, "2"]}, r'racks: expected a list of int; found \[1, "2"\]'),
     ],
