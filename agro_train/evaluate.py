@@ -168,8 +168,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
         without = sum(not row["sql"] for row in one.rows)
         if without:
             raise ConfigError(f"{one.name}: {without} of {len(one.rows)} questions have no SQL to be scored against")
-    if len({one.name for one in found}) < len(found):
-        raise ConfigError("two files of questions have the same name: rename one")
+    folders = [slug(one.name) for one in found]
+    if alike := [one.name for one, folder in zip(found, folders, strict=True) if folders.count(folder) > 1]:
+        raise ConfigError(f"{' and '.join(alike)}: what comes of them would lie in one folder; rename one of the files")
     return [one.first(config.limit) if config.limit else one for one in found]
 
 

@@ -221,6 +221,16 @@ def test_settings_are_checked() -> None:
         settings_from(EvaluationConfig, {"models": ["x"], "qestions": []})
 
 
+@pytest.mark.parametrize("names", [("dev_1.json", "dev-1.json"), ("вопросы.json", "запросы.json")])
+def test_files_of_questions_whose_verdicts_would_lie_in_one_folder_are_refused(
+    place: Path, tmp_path: Path, names: tuple[str, str]
+) -> None:
+    files = [str(shutil.copy(place / "questions.json", tmp_path / name)) for name in names]
+    config = EvaluationConfig(("tiny",), str(place / "databases"), questions=files, cache=str(place / "cache"))
+    with pytest.raises(ConfigError, match=f"{names[0]} and {names[1]}: .*rename one"):
+        evaluate_models(config)
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
