@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
-from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer
+from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer, read_config
+from agro_train.language_model.reach import reads
 from agro_train.sampling.repetition import LONGEST, SHORTEST, TIMES
 from agro_train.sampling.types import Sampled, rooms, too_long
 
@@ -105,16 +106,14 @@ def load_engine(name: str, cache: Path, *, dtype: str = "float32") -> LanguageMo
     if find_spec("vllm") is None:
         raise ConfigError("vLLM is not installed here: docs/reference.md says how, or use --engine transformers")
     import torch  # noqa: PLC0415
-    from transformers import AutoConfig  # noqa: PLC0415
     from vllm import LLM  # noqa: PLC0415
 
     path = find_folder(name, cache)
-    own = getattr(AutoConfig.from_pretrained(path), "max_position_embeddings", None) or CONTEXT
     cuda = torch.cuda.is_available()
     engine = LLM(
         model=str(path),
         dtype=dtype,
-        max_model_len=min(own, CONTEXT),
+        max_model_len=int(min(reads(read_config(path)), CONTEXT)),
         gpu_memory_utilization=MEMORY,
         kv_cache_memory_bytes=None if cuda else CPU_CACHE,
         enforce_eager=not cuda,  # compiling takes longer than it saves where there is no GPU
