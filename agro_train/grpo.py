@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ from agro_train.rewards import PRESETS
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.prompt_format import check_framing, trained_prompt_format
-from agro_train.runs.ranks import finished, is_first, processes, writing
+from agro_train.runs.ranks import PATIENCE, finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
@@ -143,9 +142,8 @@ def _learn(
     from agro_train.reinforcement.log import GrpoLog  # noqa: PLC0415
     from agro_train.reinforcement.setup import make_trainer, save, share_of  # noqa: PLC0415
 
-    # With several processes, says which GPU is this one's, before a model is put there. While the first one saves, with
-    # adapters merged and weights compared, the others wait: longer than the ten minutes that they would.
-    state = PartialState(timeout=timedelta(hours=6))
+    # With several processes, says which GPU is this one's, before a model is put there.
+    state = PartialState(timeout=PATIENCE)
     model = load(str(base), Path(config.cache), dtype="bfloat16" if config.precision == "bfloat16" else "float32")
     player = Player(
         ModuleSampler(model.network, model.tokenizer, config.sample_batch),

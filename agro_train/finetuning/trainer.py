@@ -17,7 +17,7 @@ from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.fused_layers import fuse
 from agro_train.language_model.loading import adapters
 from agro_train.language_model.tokens import Example
-from agro_train.runs.ranks import on_one_gpu
+from agro_train.runs.ranks import PATIENCE, on_one_gpu, processes
 
 
 def make_trainer(
@@ -35,7 +35,7 @@ def make_trainer(
     if tuning.compile:
         fuse(module)
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")
-    steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
+    steps = math.ceil(len(examples) * tuning.epochs / (tuning.batch * processes()))
     common: dict[str, Any] = {
         "output_dir": str(folder / "checkpoints"),
         "learning_rate": tuning.learning_rate,
@@ -54,6 +54,7 @@ def make_trainer(
         "seed": tuning.seed,
         "report_to": ["tensorboard"],
         "disable_tqdm": True,
+        "ddp_timeout": int(PATIENCE.total_seconds()),
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
     given = {"processing_class": tokenizer, "peft_config": adapters(tuning.lora), "callbacks": list(callbacks)}

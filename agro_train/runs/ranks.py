@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from typing import Any
 
 from agro_train.runs.store import Draft, ModelRun, begin
+
+# How long the others wait for the first one, which alone looks at answers, merges adapters, and compares and hashes
+# weights: the half hour, or the ten minutes, that libraries wait may be too short.
+PATIENCE = timedelta(hours=6)
 
 
 def is_first() -> bool:

@@ -22,8 +22,9 @@ from agro_train import teach
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune as fine_tune_module
 from agro_train.finetuning import saving
+from agro_train.finetuning import trainer as finetuning_trainer
 from agro_train.finetuning.fine_tune import fine_tune
-from agro_train.language_model.loading import LanguageModel, load_tokenizer
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module
 from agro_train.language_model.moved import parameters_moved
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
@@ -209,6 +210,15 @@ def test_no_line_of_metrics_is_cut_by_a_checkpoint(base: Path, tmp_path: Path) -
     fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "run"))
     lines = [line["step"] for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "final" not in line]
     assert lines == [*range(2, 33, 2)]
+
+
+def test_several_processes_take_fewer_steps(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their few have lines, and none goes into a warm-up of one step, which would teach nothing."""
+    monkeypatch.setattr(finetuning_trainer, "processes", lambda: 8)
+    tokenizer = load_tokenizer(base)
+    module = read_module(base, tokenizer, torch.float32)
+    made = finetuning_trainer.make_trainer(module, tokenizer, EXAMPLES, replace(TUNING, epochs=4.0), tmp_path, [])
+    assert (made.args.warmup_steps, made.args.logging_steps) == (0, 1)  # alone: 0.05 of 32 steps, and 2
 
 
 def test_a_training_of_one_step_learns_from_it(base: Path, tmp_path: Path) -> None:
