@@ -25,7 +25,7 @@ from agro_train.language_model.loading import framing_of, load, load_tokenizer, 
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.reach import reads
-from agro_train.language_model.tokens import encode
+from agro_train.language_model.tokens import token_counter
 from agro_train.programs.settings import (
     SettingsError,
     settings_of_program,
@@ -159,9 +159,7 @@ def _learn(
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, GrpoLog(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
-    prompt_format = PromptFormat(
-        config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns
-    )
+    prompt_format = PromptFormat(config.style, config.budget, token_counter(model.tokenizer), turns=config.turns)
 
     def make(keys: Sequence[str]) -> list[Task]:
         tasks = replace(questions, rows=tuple(rows[key] for key in keys)).tasks(prompt_format)

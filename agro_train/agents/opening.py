@@ -12,7 +12,7 @@ from agro_train.agents.endpoint import Server, find_server
 from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.decoding import LIMITS
 from agro_train.language_model.loading import LanguageModel, hash_as_read, load
-from agro_train.language_model.tokens import encode
+from agro_train.language_model.tokens import token_counter
 from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
@@ -66,7 +66,7 @@ def open_agent(
 
 def agent_of(model: LanguageModel, prompt_format: PromptFormat, limits: Limits, engine: Engine, batch: int) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
-    own = replace(prompt_format, count_tokens=_counter(model.tokenizer), turns=limits.turns)
+    own = replace(prompt_format, count_tokens=token_counter(model.tokenizer), turns=limits.turns)
     network: Any = model.network
     writes = (network, model.tokenizer)
     sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
@@ -90,7 +90,3 @@ def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits,
     prompt_format = PromptFormat(style, budget, clarify=run.clarify)
     agent = agent_of(model, prompt_format, trained_limits(run, limits), engine, batch)
     return replace(agent, trained_on=seen_by(run), run=run)
-
-
-def _counter(tokenizer: Any) -> Callable[[str], int]:
-    return lambda text: len(encode(text, tokenizer))

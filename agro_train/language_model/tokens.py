@@ -6,7 +6,7 @@ generation see the same tokens, and nothing is tokenised twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -108,6 +108,11 @@ def encode(text: str, tokenizer: Any) -> list[int]:
     """Tokens of a piece of text, without any that the tokenizer would add."""
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
+
+
+def token_counter(tokenizer: Any) -> Callable[[str], int]:
+    """Counts the tokens of a text."""
+    return lambda text: len(encode(text, tokenizer))
 
 
 def text_of(ids: Sequence[int], tokenizer: Any) -> str:

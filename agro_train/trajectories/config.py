@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialising.serialise import Style
-from agro_train.language_model.tokens import encode
+from agro_train.language_model.tokens import token_counter
 from agro_train.programs.settings import (
     SettingsError,
     check_counts,
@@ -104,7 +104,7 @@ class TrajectoriesConfig:
 
     def prompt_format(self, tokenizer: Any) -> PromptFormat:
         """How prompts are written for a model with this tokenizer."""
-        return PromptFormat(self.style, self.budget, lambda text: len(encode(text, tokenizer)), self.turns)
+        return PromptFormat(self.style, self.budget, token_counter(tokenizer), self.turns)
 
     def making(self) -> dict[str, Any]:
         """The settings that decide which trajectories there are, beside the corpus; as JSON values."""
