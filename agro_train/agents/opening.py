@@ -11,7 +11,7 @@ from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Server, find_server
 from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.decoding import LIMITS
-from agro_train.language_model.loading import LanguageModel, hash_as_read, load
+from agro_train.language_model.loading import LanguageModel, framing_of, hash_as_read, load, load_tokenizer
 from agro_train.language_model.tokens import token_counter
 from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import PromptFormat
@@ -57,11 +57,15 @@ def open_agent(
     found = find_agent(who, models, cache) if isinstance(who, str) else who
     if isinstance(found, Server):
         return found.agent(prompt_format, limits)
+    run = found if isinstance(found, ModelRun) else None
     folder = found.model if isinstance(found, ModelRun) else found.path
+    if run is not None:  # refused before its weights are read, or an engine is started
+        style, budget = trained_prompt_format(run)
+        check_framing(run, framing_of(load_tokenizer(folder)))
+        prompt_format, limits = PromptFormat(style, budget, clarify=run.clarify), trained_limits(run, limits)
     model = replace(_LOADERS[engine](str(folder), cache, dtype=dtype), name=found.name)
-    if isinstance(found, Folder):
-        return agent_of(model, prompt_format, limits, engine, batch)
-    return _of_run(found, model, engine, limits, batch)
+    agent = agent_of(model, prompt_format, limits, engine, batch)
+    return agent if run is None else replace(agent, trained_on=seen_by(run), run=run)
 
 
 def agent_of(model: LanguageModel, prompt_format: PromptFormat, limits: Limits, engine: Engine, batch: int) -> Agent:
@@ -82,11 +86,3 @@ def agent_of(model: LanguageModel, prompt_format: PromptFormat, limits: Limits, 
         dtype=str(held).removeprefix("torch."),
         batch=batch,
     )
-
-
-def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
-    style, budget = trained_prompt_format(run)
-    check_framing(run, model.framing)
-    prompt_format = PromptFormat(style, budget, clarify=run.clarify)
-    agent = agent_of(model, prompt_format, trained_limits(run, limits), engine, batch)
-    return replace(agent, trained_on=seen_by(run), run=run)

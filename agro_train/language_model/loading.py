@@ -40,11 +40,6 @@ class LanguageModel:
     network: Module | Any
     tokenizer: Any
 
-    @property
-    def framing(self) -> str:
-        """How a prompt is put to it."""
-        return framing_of(self.tokenizer)
-
 
 def framing_of(tokenizer: Any) -> str:
     """How a prompt is put to a model with this tokenizer."""

@@ -14,6 +14,7 @@ from agro_data.config import ConfigError
 from agro_data.hashing import file_hash
 from agro_data.models import fastest_precision
 from agro_data.profiling.serialising.serialise import SerialiserMismatch, serialiser
+from agro_train.agents import opening
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.opening import open_agent
 from agro_train.defs.asked import as_trained
@@ -23,7 +24,6 @@ from agro_train.predict import predict
 from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
 from agro_train.runs.named import Folder
-from agro_train.runs.prompt_format import trained_prompt_format
 from agro_train.runs.store import ModelRun, NoRun, begin
 from agro_train.solving import facts_of
 from agro_train.trajectories.acting import Attempts, Teacher
@@ -96,10 +96,13 @@ def test_weights_that_are_read_otherwise_are_another_model(
 
 
 @pytest.mark.parametrize("stored", [{"name": "compact", "version": 0}, {"name": "poem", "version": 1}])
-def test_a_run_of_another_serialiser_is_refused(place: Path, tmp_path: Path, stored: dict[str, Any]) -> None:
-    run = trained(tmp_path, place / "tiny", serialiser={**stored, "budget": 700})
+def test_a_run_of_another_serialiser_is_refused_before_its_weights_are_read(
+    place: Path, tmp_path: Path, stored: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(tmp_path, place / "tiny", serialiser={**stored, "budget": 700})
+    monkeypatch.setattr(opening, "_LOADERS", {})
     with pytest.raises(SerialiserMismatch, match=r"small/r0001"):
-        trained_prompt_format(run)
+        open_agent("small", tmp_path, place / "cache")
 
 
 # --- verbs -------------------------------------------------------------------------------------------------------

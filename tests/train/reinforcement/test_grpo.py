@@ -29,7 +29,7 @@ from agro_data.publish.read import Version
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import train
-from agro_train.language_model.loading import load, load_tokenizer
+from agro_train.language_model.loading import framing_of, load, load_tokenizer
 from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.questions import SeenInTraining
@@ -164,7 +164,7 @@ def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any],
     assert run.manifest["summary"] == {**first, **second}
     assert all(math.isfinite(value) for line in (first, second) for value in line.values() if value != "grpo")
     assert run.manifest["parameters_moved"]["moved"] == any(line["grad_norm"] > 0 for line in (first, second))
-    assert load(str(run.model), Path("unused")).framing == "chat"
+    assert framing_of(load(str(run.model), Path("unused")).tokenizer) == "chat"
 
 
 def test_a_training_that_loses_its_model_says_so_and_leaves_none(config: GrpoConfig) -> None:
