@@ -5,11 +5,10 @@ Each finding is demonstrated: without the rows whose key is NULL, LIMIT keeps ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
@@ -22,15 +21,9 @@ from agro_data.sql.names.resolution import Resolution
 from agro_data.verify.edits import Change, edited, narrowed
 
 
-def offer_without_nulls(
-    pairs: Sequence[Pair], names: Mapping[str, Resolution], profile: DatabaseProfile
-) -> list[list[Offer]]:
-    """What is offered for each pair, in order."""
-    offers = {sql: list(_offers(sql, found, profile, profile.dialect)) for sql, found in names.items()}
-    return [offers.get(pair.sql, []) for pair in pairs]
-
-
-def _offers(sql: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> Iterator[Offer]:
+def offer_without_nulls(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+    """What is offered for one pair: the same without the rows whose key is NULL."""
+    sql, dialect = pair.sql, profile.dialect
     for scope in found.scopes:
         select = scope.select
         order = select.args.get("order")
