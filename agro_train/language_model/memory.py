@@ -1,4 +1,4 @@
-"""Memory: what PyTorch has freed on the CPU goes back to the system, and a GPU that has too little says so in words.
+"""Memory: what PyTorch has freed on the CPU goes back to the system, and a device that has too little says so in words.
 
 glibc keeps what is freed in pieces below 32 MB for later, and since tensors of each step have other sizes, a training
 would hold several times what it uses.
@@ -16,6 +16,8 @@ from agro_data.config import ConfigError
 
 if TYPE_CHECKING:
     import torch
+
+_OF_CPU = "DefaultCPUAllocator: "  # begins what PyTorch says where the CPU's memory is too small
 
 
 def give_back(device: torch.device) -> None:
@@ -35,14 +37,18 @@ def _trim() -> Callable[[int], int] | None:
 
 @contextmanager
 def enough_memory(lower: str) -> Iterator[None]:
-    """Around work on a GPU. Raises `ConfigError` where its memory is too small: which settings to `lower`, and what
+    """Around work on a device. Raises `ConfigError` where its memory is too small: which settings to `lower`, and what
     PyTorch says of the memory."""
     try:
         yield
     except RuntimeError as error:
         import torch  # noqa: PLC0415
 
-        if not isinstance(error, torch.OutOfMemoryError):
-            raise
         said = str(error).split(" Process ")[0].split(" Including ")[0]  # then it tells of others' memory, at length
-        raise ConfigError(f"the GPU has too little memory: lower {lower}. {said}") from error
+        if isinstance(error, torch.OutOfMemoryError):
+            who = "the GPU"
+        elif _OF_CPU in said:
+            who, said = "this machine", said[said.index(_OF_CPU) + len(_OF_CPU) :]
+        else:
+            raise
+        raise ConfigError(f"{who} has too little memory: lower {lower}. {said}") from error

@@ -44,6 +44,14 @@ def test_a_gpu_with_too_little_memory_says_what_to_lower() -> None:
         raise torch.OutOfMemoryError(said)
 
 
+def test_a_machine_with_too_little_memory_says_so_too() -> None:
+    import torch
+
+    told = "^this machine has too little memory: lower micro_batch. can't allocate memory: you tried to allocate"
+    with pytest.raises(ConfigError, match=told), enough_memory("micro_batch"):
+        torch.empty(10**15)
+
+
 def test_other_errors_stay_what_they_are() -> None:
     with pytest.raises(RuntimeError, match="shapes"), enough_memory("micro_batch"):
         raise RuntimeError("shapes differ")
