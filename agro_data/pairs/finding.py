@@ -239,7 +239,7 @@ _KINDS = (
         "distinct_missing",
         "warning",
         True,
-        "Different values are asked for, and some come out or are counted several times",
+        "Different values or rows are asked for, and some come out or are counted several times",
         "add DISTINCT, or reword",
     ),
     Kind("order_reversed", "warning", True, "Sorted the other way than asked", "turn ASC and DESC"),

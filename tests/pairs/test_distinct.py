@@ -35,6 +35,18 @@ MISSING = [
      "SELECT fame, COUNT(DISTINCT name) FROM singer GROUP BY fame HAVING COUNT(DISTINCT name) > 0"),
     ("What are the names and fames of the different singers with a concert?",
      "SELECT s.name, s.fame FROM singer AS s JOIN concert AS c ON c.singer_id = s.id", None),
+    ("Where do singers come from? List the home countries, each once.", "SELECT home_country FROM singer",
+     "SELECT DISTINCT home_country FROM singer"),
+    ("List each home country only once.", "SELECT home_country FROM singer",
+     "SELECT DISTINCT home_country FROM singer"),
+    ("Show the halls without duplicates.", "SELECT hall FROM concert", "SELECT DISTINCT hall FROM concert"),
+    ("Which singers (id and name) have given a concert?",
+     "SELECT s.id, s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id",
+     "SELECT DISTINCT s.id, s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+    ("What are the names and ids of singers with concerts?",
+     "SELECT s.name, s.id FROM singer AS s JOIN concert AS c ON c.singer_id = s.id ORDER BY s.name", None),
+    ("Give the ids of the singers who have a concert.", "SELECT singer_id FROM concert",
+     "SELECT DISTINCT singer_id FROM concert"),
 ]  # fmt: skip
 SOUND = [
     ("What are the different countries of singers?", "SELECT DISTINCT home_country FROM singer"),
@@ -50,6 +62,20 @@ SOUND = [
      "SELECT c.hall FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
     ("Show the different countries and how many singers they have.",
      "SELECT home_country, COUNT(*) FROM singer GROUP BY home_country"),
+    ("Which singers (id and name) have given a concert?",
+     "SELECT id, name FROM singer WHERE id IN (SELECT singer_id FROM concert)"),
+    ("Which singers have given a concert?",  # two are called the same
+     "SELECT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id WHERE c.id <> 1"),
+    ("Show the ids of singers for each concert.", "SELECT singer_id FROM concert"),
+    ("Show the ids of singers per concert.", "SELECT singer_id FROM concert"),
+    ("List concerts with the id of their singer.", "SELECT singer_id FROM concert"),
+    ("Show the ids of singers in the order of their concerts.", "SELECT singer_id FROM concert ORDER BY id"),
+    ("What are the ids of singers and the halls of their concerts?", "SELECT singer_id, hall FROM concert"),
+    ("Which singers were in halls, one after the other?",
+     "SELECT s.id, c.hall FROM singer AS s JOIN concert AS c ON c.singer_id = s.id"),
+    ("List each singer who has sung once.", "SELECT name FROM singer"),
+    ("Which countries have singers that sang in three halls, each once, and are known?",
+     "SELECT home_country FROM singer"),
 ]  # fmt: skip
 
 

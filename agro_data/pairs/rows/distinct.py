@@ -1,7 +1,8 @@
 """Different values are asked for, and the SQL has no DISTINCT: "the different countries of singers", `SELECT country`.
 
-Only where the words that follow are a column that comes out or is counted, or the table that a join repeats. Each
-finding is demonstrated: with DISTINCT the answer is another.
+Only where the words that follow are a column that comes out or is counted, or the table that a join repeats; or where
+each is to come out once, or rows of a table are asked for and their key comes out with them, so that one row more says
+nothing more. Each finding is demonstrated: with DISTINCT the answer is another.
 """
 
 from __future__ import annotations
@@ -35,25 +36,74 @@ _FIRST = re.compile(
     r"(?:(?:please )?(?:show|list|find|give|return|report|get|tell)(?: me)?|(?:what|which|who) (?:are|is))"
     rf"(?: (?:all|the|of))* {_DIFFERENT}\b(?: \w+)?"
 )
+_ONCE = re.compile(
+    r"(?:^\W*(?:please )?(?:show|list|find|give|return|name)(?: me)? (?:each|every)"
+    r"(?: (?!who|that|which|whose|with|has|have|had|is|was|are|were|\w+ed\b)\w+){1,2}"
+    r" (?:(?:only|just|exactly) )?once\b|"
+    r"(?:[,;:(–—-]\s*(?:and )?(?:each|every) (?:(?:one|of them) )?(?:(?:only|just|exactly) )?once"
+    r"|\bwithout(?: any)? (?:duplicates?|duplication|repeats|repetitions?)"
+    r"|[,;:(–—-]\s*(?:with )?no (?:duplicates|repeats|repetitions))(?=\W*$|\s*[.;)]))",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"\b(?:each|every|per|all occurrences|duplicat\w*|repeat\w*|repetitions?|times)\b")  # may repeat
+_ASKED = (
+    r"(?:\b(?:which|what)(?: \w+)? (?:%s)\b|\bwho are (?:the |all )*(?:%s)\b|"
+    r"\b(?:of|for|show|list|find|give|return|get|name|me) (?:(?:all|the|those|any) )*(?:\w+ )?(?:%s)\b)"
+)
 _COUNTED = re.compile(rf"\b(?:how many|(?:number|count) of)(?: (?:the|all|total))* {_DIFFERENT}(?: \w+)?")
 
 
 def offer_distinct(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
     """What is offered for one pair: one thing at most."""
-    question = plain(pair.question)
-    return islice(_offers(question, found, profile), 1 if re.search(_DIFFERENT, question) else 0)
+    return islice(_offers(pair.question, plain(pair.question), found, profile), 1)
 
 
-def _offers(question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
+def _offers(asked: str, question: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
     select = found.tree
     if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
         return
     scope = found.scope_of(select)
     own = aggregates_of(select)
+    different = re.search(_DIFFERENT, question) is not None
     if not own and not any(select.args.get(part) for part in ("group", "limit")):
-        yield from _listed(question, select, scope, found, profile)
-    elif own and all(isinstance(call, exp.Count) for call in own):
+        once = _ONCE.search(asked)
+        if different:
+            yield from _listed(question, select, scope, found, profile)
+        elif once is not None:
+            yield _without_repeats(f"The question says {once[0].strip(' ,;:(-–—')!r}, and", "", select, found, profile)
+        elif not _SEVERAL.search(question):
+            yield from _rows(question, select, scope, found, profile)
+    elif different and own and all(isinstance(call, exp.Count) for call in own):
         yield from _counted(question, own, scope, found, profile)
+
+
+def _without_repeats(why: str, row: str, select: exp.Select, found: Resolution, profile: DatabaseProfile) -> Offer:
+    """A statement whose rows are to come out once; an order may be of what does not come out."""
+    text = _distinct(found, select, profile.dialect)
+    says = f"{why} the same {row or 'row'} comes out several times."
+    mended = text if select.args.get("order") is None else ""
+    return Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, profile.dialect), text)
+
+
+def _rows(
+    question: str, select: exp.Select, scope: Scope, found: Resolution, profile: DatabaseProfile
+) -> Iterator[Offer]:
+    """Rows of a table that come out with their key, and nothing with them that is not theirs, nor in an order of what
+    does not come out.
+    """
+    places = [found.place(item.unalias()) for item in select.expressions]
+    order = select.args.get("order")
+    if any(found.place(found.meaning(key.this, select)) not in places for key in (order.expressions if order else ())):
+        return
+    for table, key in row_keys(scope, profile).items():
+        theirs = key is not None and key.place in places and all(p and p in ((table, p[1]), key.place) for p in places)
+        nouns = nouns_of(table, profile)
+        said = re.search(_ASKED % (nouns, nouns, nouns), question) if theirs else None
+        if said is not None:
+            row = f"row of {table}"
+            yield _without_repeats(
+                f"The question asks for {profile.table(table).plural}, and", row, select, found, profile
+            )
 
 
 def _listed(
@@ -69,10 +119,7 @@ def _listed(
     called = (said for item in items if (said := _said(item, question, found, profile)))
     said = next(called, first[0] if first is not None else "")
     if said:
-        text = _distinct(found, select, dialect)
-        mended = text if select.args.get("order") is None else ""
-        says = f"The question says {said!r}, and the same row comes out several times."
-        yield Offer(Finding("distinct_missing", says, mended=mended), sql_text(select, dialect), text)
+        yield _without_repeats(f"The question says {said!r}, and", "", select, found, profile)
     for table, noun in rows.items() if len(scope.sources) > 1 and not said else ():
         key = keys[table]
         if key is not None and key.source.table == table and not any(item.is_star for item in items):
