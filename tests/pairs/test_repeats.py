@@ -64,6 +64,7 @@ REPEATED = [
      f"{JOIN} WHERE a.year > 2000) AS once GROUP BY c0 HAVING SUM(c1) > 10"),
 ]  # fmt: skip
 BOTH = f"{JOIN} JOIN prize AS p ON p.student_id = s.id"
+BESIDE = "FROM allergy AS a JOIN prize AS p ON p.student_id = a.student_id"
 # question, SQL, and of the figures that are told the first, with each once
 MULTIPLIED = [
     (
@@ -76,12 +77,27 @@ MULTIPLIED = [
         f"SELECT SUM(a.year), SUM(p.given_by) {BOTH}",
         f"SELECT SUM(c0) FROM (SELECT DISTINCT a.id AS each, a.year AS c0 {BOTH}) AS once",
     ),
+    (
+        "How many allergies and prizes has each student?",
+        f"SELECT a.student_id, COUNT(a.id), COUNT(p.id) {BESIDE} GROUP BY a.student_id",
+        "SELECT c0, COUNT(c1) FROM (SELECT DISTINCT a.id AS each, a.student_id AS c0, a.id AS c1 "
+        f"{BESIDE}) AS once GROUP BY c0",
+    ),
+    (
+        "How many allergies and prizes has each student?",
+        f"SELECT s.name, COUNT(a.id), COUNT(DISTINCT p.id) {BOTH} GROUP BY s.id",
+        f"SELECT c0, COUNT(c1) FROM (SELECT DISTINCT a.id AS each, s.id AS c0, a.id AS c1 {BOTH}) AS once GROUP BY c0",
+    ),
 ]
 ONCE = [
     ("How many allergies and prizes has each?",
      f"SELECT s.name, COUNT(DISTINCT a.id), COUNT(DISTINCT p.id) {BOTH} GROUP BY s.id, s.name"),
     ("How many allergies and prizes has Bo?",
      f"SELECT COUNT(a.id), COUNT(p.id) {BOTH} WHERE s.name = 'Bo'"),  # one of each
+    ("How many allergies and prizes has each student?",
+     f"SELECT a.student_id, COUNT(DISTINCT a.id), COUNT(DISTINCT p.id) {BESIDE} GROUP BY a.student_id"),
+    ("How many allergies has each student with prizes, and from whom?",  # of one table
+     f"SELECT a.student_id, COUNT(DISTINCT a.id), COUNT(a.kind) {BESIDE} GROUP BY a.student_id"),
     ("What are the sums of years and ages?", f"SELECT SUM(a.year), SUM(s.age) {JOIN}"),  # of allergies
     ("How many students have an allergy?", f"SELECT COUNT(DISTINCT s.id) {JOIN}"),
     ("How many allergies do students have?", f"SELECT COUNT(*) {JOIN}"),

@@ -139,17 +139,19 @@ def _lower(place: Place) -> Place:
 def _multiplied(
     calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile
 ) -> Iterator[_Once]:
-    """Figures of two tables that both refer to a third: a join of the three has each row of the one as often as the
-    other has rows. Shown by one of the figures alone.
+    """Figures of two tables that both refer to a third: a join of the two has each row of the one as often as the other
+    has rows, whether or not the third stands between them. Shown by one of the figures alone; one that counts or sums
+    different values is right itself, and the other is not.
     """
     select, dialect = scope.select, profile.dialect
     plain_rows = select is found.tree and select.args.get("distinct") is None and select.find(exp.Subquery) is None
-    figures = [(call, source) for call in calls if (source := _source_of(call, found)) is not None]
+    others = [source for call in calls if (source := _source_of(call, found)) is not None]
+    figures = [(call, source) for call in calls if not call.find(exp.Distinct) and (source := _source_of(call, found))]
     group = select.args.get("group")
     terms = [found.meaning(term, select) for term in group.expressions] if group is not None else []
     for call, source in figures if plain_rows else ():
         key = row_keys(scope, profile).get(source.table)
-        other = next((one for _, one in figures if _are_beside(source, one, scope, profile)), None)
+        other = next((one for one in others if _are_beside(source, one, profile)), None)
         if key is None or other is None or any(isinstance(term, exp.Literal) for term in terms):
             continue
         alone, once, taken = _rows(scope), exp.Select(), dict[str, exp.Expr]()
@@ -166,20 +168,18 @@ def _multiplied(
 
 
 def _source_of(call: exp.Expr, found: Resolution) -> Source | None:
-    """The table whose columns alone a sum, an average or a count of all values is made of."""
-    if not isinstance(call, (exp.Sum, exp.Avg, exp.Count)) or call.find(exp.Distinct) is not None:
-        return None
-    return only_table([call], found)
+    """The table whose columns alone a sum, an average or a count of values is made of."""
+    return only_table([call], found) if isinstance(call, (exp.Sum, exp.Avg, exp.Count)) else None
 
 
-def _are_beside(one: Source, other: Source, scope: Scope, profile: DatabaseProfile) -> bool:
-    """Whether two tables refer to a third of the same FROM, and neither to the other."""
+def _are_beside(one: Source, other: Source, profile: DatabaseProfile) -> bool:
+    """Whether two tables refer to a third, and neither to the other."""
     refers = {(key.table, key.ref_table) for key in profile.foreign_keys}
     both = (one.table, other.table)
     if one.table == other.table or both in refers or both[::-1] in refers:
         return False
-    between = {source.table for source in scope.sources} - set(both)
-    return any((one.table, parent) in refers and (other.table, parent) in refers for parent in between)
+    parents = {parent for _, parent in refers} - set(both)
+    return any((one.table, parent) in refers and (other.table, parent) in refers for parent in parents)
 
 
 # --- summed and averaged -----------------------------------------------------------------------------------------
