@@ -1,10 +1,10 @@
 """`agro audit`: what `agro verify` finds, and the SQL as it should be, where that follows and holds when it is checked.
 
 The checks that found a fault also test its repair: the new SQL must run, the fault must be gone, and there may be no
-finding that the old SQL did not have. Faults are repaired one at a time, until none with a repair is left. Ties come
-last, and only if asked for, since no question says which of equal rows it means. In the end each new SQL is certified
-on instances of its own (`verify.certificates`), and proofs are tested on them: SQL without a useless part must give the
-old answer on every instance.
+finding that the old SQL did not have. Faults are repaired one at a time, until none with a repair is left; then useless
+parts are taken out, unless a fault stays. Ties come last, and only if asked for, since no question says which of equal
+rows it means. In the end each new SQL is certified on instances of its own (`verify.certificates`), and proofs are
+tested on them: SQL without a useless part must give the old answer on every instance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agro_data.databases.hostile.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs, only_database
 from agro_data.evaluation.loaded import Loaded, Pair
-from agro_data.pairs.finding import FOLLOWS, TIES, Checked, Finding, counts_against
+from agro_data.pairs.finding import FOLLOWS, KINDS, TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, OF_PAIRS, Verified, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.golds import Case, GoldResults
@@ -126,6 +126,8 @@ def audit_pairs(
         for number, finding in open_.items():
             if number in again and _is_found_again(state[number], again[number], finding.kind):
                 continue  # nothing to tell: the finding is there
+            if finding.kind in PROVED and number in again and _is_at_fault(again[number]):
+                continue  # it would mean the same, and be as wrong, and be counted as mended
             why = objection(state[number], again[number], finding) if number in again else "it could not be checked"
             if why:
                 refused.append(Refused(number, finding.kind, finding.mended, why))
@@ -160,15 +162,20 @@ def _is_found_again(before: Checked, after: Checked, kind: str) -> bool:
     return _kinds(after)[kind] >= _kinds(before)[kind]
 
 
+def _is_at_fault(one: Checked) -> bool:
+    """Whether more is found than notes, other pairs and ties."""
+    return any(KINDS[kind].severity != "note" and kind not in TIES for kind in _kinds(one))
+
+
 def _kinds(one: Checked) -> Counter[str]:
     return Counter(finding.kind for finding in one.findings if finding.kind not in BETWEEN)
 
 
 def _next(one: Checked, number: int, tried: set[tuple[int, str]], left: Collection[str]) -> Finding | None:
     """The first finding whose repair has not been tried; ties after all others: settled for the wrong end, they would
-    be settled for good.
+    be settled for good. Useless parts when what is wrong has been mended: they go from no SQL that stays at fault.
     """
-    for finding in sorted(one.findings, key=lambda finding: finding.kind in TIES):
+    for finding in sorted(one.findings, key=lambda finding: (finding.kind in TIES, finding.kind in PROVED)):
         if finding.mended and finding.kind not in left and (number, finding.mended) not in tried:
             return finding
     return None

@@ -64,7 +64,7 @@ LEFT = [
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     folder = tmp_path_factory.mktemp("audit")
-    asked = [(f"Question {n}?", sql) for n, sql in enumerate([*(one[1] for one in MENDED), *LEFT])]
+    asked = [(f"Question {chr(ord('b') + n)}?", sql) for n, sql in enumerate([*(one[1] for one in MENDED), *LEFT])]
     pairs = write_pairs(folder / "pairs.json", asked)
     place = sqlite_market(folder / "databases")
     return audit_pairs(pairs, place, cache=folder / "cache", instances=folder / "out", mend_ties=True, workers=1)
@@ -174,6 +174,25 @@ def test_ties_are_told_and_left_unless_asked_for(tmp_path: Path) -> None:
     found = _audit(tmp_path, [(f"{one[0]}?", one[1]) for one in MENDED if one[0].startswith("tie")])
     assert not found.mended
     assert [f.kind for one in found.verified.checked for f in one.findings] == ["tie_at_limit", "tie_in_order"]
+
+
+def test_a_useless_part_stays_in_sql_that_stays_at_fault(tmp_path: Path) -> None:
+    """Without it the SQL would be as wrong, and be counted as mended; where the fault is mended the part goes, too."""
+    join = "FROM stall AS a JOIN sale AS b ON b.stall_id = a.stall_id"
+    asked = [
+        ("How many stalls have made a sale?", f"SELECT COUNT(*) {join}"),
+        ("How many sales are there?", f"SELECT COUNT(*) {join}"),
+        ("How many sales were made on 2020-01-02 without a note?",
+         f"SELECT COUNT(*) {join} WHERE b.day = '2020-01-02' AND b.note = NULL"),
+    ]  # fmt: skip
+    found = _audit(tmp_path, asked)
+    first = {one.kind: one.mended for one in found.verified.checked[0].findings}
+    assert first["useless_join"]
+    assert not first["counted_again"]
+    assert {number: one.sql for number, one in found.mended.items()} == {
+        1: "SELECT COUNT(*) FROM sale AS b",
+        2: "SELECT COUNT(*) FROM sale AS b WHERE b.day = '2020-01-02' AND b.note IS NULL",
+    }
 
 
 def test_classes_can_be_left(tmp_path: Path) -> None:
