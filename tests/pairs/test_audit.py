@@ -157,6 +157,11 @@ def test_min_and_max_are_exchanged(tmp_path: Path) -> None:
     assert _audit(tmp_path, asked).mended[0].sql == "SELECT MIN(amount) FROM sale"
 
 
+def test_an_average_becomes_the_total_that_is_asked_for(tmp_path: Path) -> None:
+    asked = [("What is the total amount of each stall?", "SELECT stall_id, AVG(amount) FROM sale GROUP BY stall_id")]
+    assert _audit(tmp_path, asked).mended[0].sql == "SELECT stall_id, SUM(amount) FROM sale GROUP BY stall_id"
+
+
 @pytest.mark.parametrize("mend_ties", [False, True])
 def test_the_end_is_mended_before_ties(tmp_path: Path, mend_ties: bool) -> None:
     found = _audit(tmp_path, ENDS, mend_ties=mend_ties)

@@ -287,6 +287,28 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("What is the average amount?", "SELECT avg(amount) FROM sale"),
     ),
     (
+        "total_missing",
+        ("What is the total amount of all sales?", "SELECT avg(amount) FROM sale"),
+        ("What is the total amount of all sales?", "SELECT sum(amount) FROM sale"),
+    ),
+    (
+        "total_missing",
+        ("For each stall, the total of all sale amounts?", "SELECT stall_id, avg(amount) FROM sale GROUP BY stall_id"),
+        ("For each stall show the average total amount.", "SELECT stall_id, avg(amount) FROM sale GROUP BY stall_id"),
+    ),
+    (
+        "total_missing",  # another total
+        ("Which stalls have a total sale amount over 5?",
+         "SELECT stall_id FROM sale GROUP BY stall_id HAVING avg(amount) > 5"),
+        ("What is the total number of stalls, and what amount do they take?",
+         "SELECT avg(amount) FROM sale"),
+    ),
+    (
+        "total_missing",
+        ("How many sales are there, and what is the combined amount?", "SELECT COUNT(*), avg(amount) FROM sale"),
+        ("What is the combined amount?", "SELECT avg(amount) * count(amount) FROM sale"),
+    ),
+    (
         "count_missing",
         ("How many stalls are there?", "SELECT name FROM stall"),
         ("How many stalls are there?", "SELECT count(*) FROM stall"),

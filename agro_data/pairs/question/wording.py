@@ -15,6 +15,7 @@ from agro_data.pairs.question.bounds import check_bounds
 from agro_data.pairs.question.ends import check_ends
 from agro_data.pairs.question.left_out import check_left_out
 from agro_data.pairs.question.numbers import SMALL, check_numbers, listed, says_time
+from agro_data.pairs.question.totals import check_totals
 from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
@@ -67,6 +68,7 @@ def check_wording(
         *_limits(question, evidence, values),
         *check_ends(question, found, profile),
         *_aggregates(question, evidence, sql, found, profile),
+        *check_totals(question, evidence, found, profile, dialect),
         *check_left_out(question, sql, found, profile),
     ]
 
