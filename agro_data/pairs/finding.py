@@ -227,7 +227,7 @@ _KINDS = (
         "warning",
         True,
         "A bound is counted in, or not, other than asked",
-        "turn > and >=, or < and <=",
+        "turn > and >=, or < and <=; ask from the first day of a month or year to its last",
     ),
     Kind("number_not_used", "warning", False, "A number of the question is not in the SQL", "look whether it is meant"),
     Kind("number_not_asked", "warning", True, "A number of the SQL is not in the question", "say it, or drop it"),

@@ -15,6 +15,7 @@ from agro_data.pairs.question.bounds import check_bounds
 from agro_data.pairs.question.ends import check_ends
 from agro_data.pairs.question.left_out import check_left_out
 from agro_data.pairs.question.numbers import SMALL, check_numbers, listed, says_time
+from agro_data.pairs.question.spans import check_spans
 from agro_data.pairs.question.totals import check_totals
 from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
@@ -64,6 +65,7 @@ def check_wording(
     return [
         *check_numbers(question, evidence, values, found),
         *check_bounds(question, found, dialect),
+        *check_spans(question, evidence, found, profile, dialect),
         *_texts(question, evidence, values, found.tables),
         *_limits(question, evidence, values),
         *check_ends(question, found, profile),
