@@ -21,6 +21,7 @@ from agro_data.pairs.rows.namesakes import offer_namesakes
 from agro_data.pairs.rows.negated import offer_negated
 from agro_data.pairs.rows.outer_joins import offer_outer_joins
 from agro_data.pairs.rows.repeats import offer_repeats
+from agro_data.pairs.values.averages import offer_averages
 from agro_data.pairs.values.divisions import check_divisions
 from agro_data.pairs.values.literal_forms import check_literal_forms, offer_after_days
 from agro_data.pairs.values.literals import check_literals
@@ -41,6 +42,7 @@ _OF_BOTH = (
     offer_negated,
     offer_after_days,
     offer_without_nulls,
+    offer_averages,
 )
 
 

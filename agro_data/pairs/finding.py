@@ -129,6 +129,13 @@ _KINDS = (
         "NULL comes first where LIMIT keeps the first rows",
         "leave the rows without a value out (IS NOT NULL), or say NULLS LAST",
     ),
+    Kind(
+        "null_averaged",
+        "warning",
+        False,
+        "An average divides by rows that have no value",
+        "use AVG, or COUNT of the column; say it if what is not known counts as 0",
+    ),
     Kind("not_analysed", "note", True, "Runs, but could not be analysed", "look at it yourself"),
     Kind(
         "empty", "warning", True, "No row comes out", "a wrong SQL is empty as well: add data, or ask for other values"
