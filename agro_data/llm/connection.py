@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
 import os
 import random
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,12 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.llm.pace import Pace
 from agro_data.llm.types import FailureKind
+from agro_data.progress import clock
 
 if TYPE_CHECKING:
     import httpx
 
+log = logging.getLogger(__name__)
+
 KEY = "OPENAI_API_KEY"  # the environment variable of the key: it is in no setting, file or message
 LARGEST = 2**24  # bytes of a reply
+LOOK = 1.0  # seconds after which who waits for a busy server looks whether it has answered another
+SAID = 600.0  # seconds between two warnings that a server is busy
 _AGAIN = frozenset({408, 409, 425, 429})  # and 500 upwards
 _BUSY = frozenset({429, 503})
 _DENIED = frozenset({401, 402, 404})  # 403 is also what some servers say of a text that they do not want to read
@@ -36,11 +44,18 @@ class NoAnswer(Exception):
         self.code = code
 
 
+class Malformed(ValueError):
+    """A reply that is not what the API says."""
+
+
 @dataclass(frozen=True)
 class Patience:
-    """How long a server is waited for. A request is sent at most `tries` times. The pauses between tries grow from
-    about `pause` seconds to at most `longest`. One try may take `timeout` seconds in all, and `connect` seconds until
-    there is a connection. A server that asks to be left alone for longer (Retry-After) is not asked again.
+    """How long a server is waited for. A request that fails is sent at most `tries` times. The pauses between tries
+    grow from about `pause` seconds to at most `longest`; one that is to be tried only after longer (Retry-After) is
+    given up. One try may take `timeout` seconds in all, and `connect` seconds until there is a connection.
+
+    That a server is busy (429, 503) is no try. It is waited for. A request that it refuses for `minutes` gives up, all
+    do where it answers nobody for so long, and at once where it asks to be left alone for longer.
     """
 
     tries: int = 5
@@ -48,10 +63,11 @@ class Patience:
     longest: float = 60.0
     timeout: float = 120.0
     connect: float = 10.0
+    minutes: float = 30.0
 
     def __post_init__(self) -> None:
-        if self.tries < 1 or min(self.timeout, self.connect) <= 0 or min(self.pause, self.longest) < 0:
-            raise ValueError(f"{self}: at least 1 try, timeouts above 0 seconds, pauses of 0 or more")
+        if self.tries < 1 or min(self.timeout, self.connect) <= 0 or min(self.pause, self.longest, self.minutes) < 0:
+            raise ValueError(f"{self}: at least 1 try, timeouts above 0 seconds, pauses and minutes of 0 or more")
 
 
 PATIENCE = Patience()
@@ -67,32 +83,82 @@ class Connection:
     base: str
     at_once: int = 32
     patience: Patience = PATIENCE
-    pace: Pace = field(default_factory=Pace)
     stopped: threading.Event = field(default_factory=threading.Event)
+    pace: Pace = field(init=False)
     _client: httpx.Client | None = field(default=None, init=False, repr=False)
     _opening: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _said: float = field(default=-SAID, init=False, repr=False)  # when a person was told that it is busy
 
-    def ask(self, path: str, body: Any = None, *, tokens: int = 0) -> tuple[Any, int]:
-        """What the server says to `body` (None: a GET), as JSON, and how often it was asked.
+    def __post_init__(self) -> None:
+        self.pace = Pace(self.patience.pause, self.patience.longest)
 
-        `tokens` is about what the answer will take, for the limit. Raises `NoAnswer`.
+    def ask(self, path: str, body: Any = None, read: Callable[[Any], Any] = lambda found: found) -> tuple[Any, int]:
+        """What `read` makes of what the server says to `body` (None: a GET), as JSON, and how often it was asked.
+
+        What `read` calls `Malformed` is a try that failed. Raises `NoAnswer`.
         """
-        last = NoAnswer("unreachable", f"{self.base}: not asked", 0)
-        for attempt in range(1, self.patience.tries + 1):
-            if self.stopped.wait(self.pace.delay(tokens)):
-                break
+        last: NoAnswer | None = None
+        sent = faults = 0
+        refused, after = math.inf, 0.0  # when it was first too busy for this, and how long it wants to be left alone
+        while faults < self.patience.tries and self._may_send():
+            asked = time.monotonic()
+            sent += 1
             try:
-                return self._once(path, body), attempt
-            except _Failed as fault:
-                last = NoAnswer(fault.kind, f"{self.base}/{path}: {fault}", attempt, fault.code)
-                if not fault.again or (fault.after or 0.0) > self.patience.longest:
+                found = read(self._once(path, body))
+            except (_Failed, Malformed) as error:
+                fault = error if isinstance(error, _Failed) else _Failed("malformed", str(error))
+                last, after = NoAnswer(fault.kind, f"{self.base}/{path}: {fault}", sent, fault.code), fault.after
+                if fault.kind == "busy":
+                    refused = min(refused, asked)
+                    if self.pace.busy_for(refused) + fault.after > 60.0 * self.patience.minutes:
+                        break
+                    self.pace.busy(asked, fault.after)
+                    self._say(fault)
+                    continue
+                faults += 1
+                if fault.code:
+                    self.pace.answered(asked)
+                if not fault.again or fault.after > self.patience.longest:
                     break
-                if fault.after is not None:
-                    self.pace.hold(fault.after)
-                elif attempt < self.patience.tries:
-                    longest = min(self.patience.longest, self.patience.pause * 2 ** (attempt - 1))
-                    self.stopped.wait(longest * random.uniform(0.5, 1.0))  # not all threads at the same moment
+                if faults < self.patience.tries:  # not all threads at the same moment
+                    longest = min(self.patience.longest, self.patience.pause * 2 ** (faults - 1))
+                    self.stopped.wait(max(fault.after, longest * random.uniform(0.5, 1.0)))
+            else:
+                self.pace.answered(asked)
+                return found, sent
+        if last is None:
+            kind: FailureKind = "unreachable" if self.stopped.is_set() else "busy"
+            last = NoAnswer(kind, f"{self.base}: not asked", 0)
+        if last.kind == "busy":
+            raise NoAnswer("busy", f"{last}{self._how_long(refused, after)}", sent, last.code)
         raise last
+
+    def _may_send(self) -> bool:
+        """Wait until the server can take a request; whether it is worth asking at all."""
+        while not self.stopped.is_set():
+            seconds = self.pace.ahead()
+            if not seconds:
+                return True
+            if self.pace.busy_for() > 60.0 * self.patience.minutes:
+                return False
+            self.stopped.wait(min(seconds, LOOK))
+        return False
+
+    def _how_long(self, refused: float, after: float) -> str:
+        more = f", and asks to be left alone for {clock(after)}" if after else ""
+        most = clock(60.0 * self.patience.minutes)
+        return f" (it has been busy for {clock(self.pace.busy_for(refused))}{more}; waited for at most {most})"
+
+    def _say(self, fault: _Failed) -> None:
+        now = time.monotonic()
+        with self._opening:
+            if now - self._said < SAID:
+                return
+            self._said = now
+        most = clock(60.0 * self.patience.minutes)
+        log.warning(
+            "%s is busy (%s): it is asked more slowly, for %s at most without an answer", self.base, fault, most
+        )
 
     def close(self) -> None:
         """Close what is open; who is waiting gives up."""
@@ -148,9 +214,7 @@ class Connection:
 class _Failed(Exception):
     """One try came to nothing. `after`: seconds that the server asked to be left alone."""
 
-    def __init__(
-        self, kind: FailureKind, said: str, *, again: bool = True, after: float | None = None, code: int = 0
-    ) -> None:
+    def __init__(self, kind: FailureKind, said: str, *, again: bool = True, after: float = 0.0, code: int = 0) -> None:
         super().__init__(said)
         self.kind, self.again, self.after, self.code = kind, again, after, code
 
@@ -170,15 +234,15 @@ def _of_status(status: int, content: bytes, retry_after: str | None) -> _Failed:
     return _Failed(kind, said, after=_seconds(retry_after), code=status)
 
 
-def _seconds(retry_after: str | None, now: datetime | None = None) -> float | None:
-    """Retry-After is a number of seconds or a date (RFC 9110); None where it is neither."""
+def _seconds(retry_after: str | None, now: datetime | None = None) -> float:
+    """Retry-After is a number of seconds or a date (RFC 9110); 0 where it is neither."""
     if not retry_after:
-        return None
+        return 0.0
     if retry_after.strip().isdecimal():
         return float(retry_after)
     try:
         when = parsedate_to_datetime(retry_after)
     except (ValueError, OverflowError):
-        return None
+        return 0.0
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())

@@ -10,11 +10,11 @@ import json
 import queue
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agro_data.config import ConfigError
-from agro_data.llm.connection import KEY, PATIENCE, Connection, NoAnswer, Patience
+from agro_data.llm.connection import KEY, PATIENCE, Connection, Malformed, NoAnswer, Patience
 from agro_data.llm.rendering import as_text
 from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
 
@@ -31,10 +31,6 @@ _PROBE = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]
 
 class EndpointError(ConfigError):
     """The server does not answer, or not as an OpenAI-compatible one does."""
-
-
-class Malformed(ValueError):
-    """A reply that is not what the API says."""
 
 
 @dataclass
@@ -123,20 +119,18 @@ class Endpoint:
         return body | dict(self.extra)
 
     def _one(self, request: Request) -> Completion:
-        body, tokens = self.body_of(request), _estimate(request.characters) + request.sampling.max_tokens
-        path = "chat/completions" if self.chat else "completions"
-        tries = 0
+        def read(found: Any) -> Completion:
+            return read_completion(found, request.characters, chat=self.chat)
+
         try:
-            while True:
-                found, sent = self.connection.ask(path, body, tokens=tokens)
-                tries += sent
-                try:
-                    return read_completion(found, request.characters, chat=self.chat, tries=tries)
-                except Malformed as error:
-                    if tries >= self.connection.patience.tries:
-                        return failed("malformed", f"{self.connection.base}/{path}: {error}", tries)
+            found: tuple[Completion, int] = self.connection.ask(self._path, self.body_of(request), read)
         except NoAnswer as error:
-            return failed(error.kind, error.detail, tries + error.tries)
+            return failed(error.kind, error.detail, error.tries)
+        return replace(found[0], tries=found[1])
+
+    @property
+    def _path(self) -> str:
+        return "chat/completions" if self.chat else "completions"
 
 
 class _Watch:
@@ -210,14 +204,14 @@ def models_of(connection: Connection) -> list[str]:
         raise EndpointError(f"{connection.base}/models: expected a list of models, got {_short(found)}") from error
 
 
-def read_completion(found: Any, asked: int, *, chat: bool = True, tries: int = 1) -> Completion:
+def read_completion(found: Any, asked: int, *, chat: bool = True) -> Completion:
     """The completion in a reply of the API to so many characters. Raises `Malformed`."""
     try:
         choice = found["choices"][0]
         said = written(choice["message"]) if chat else str(choice["text"])
         text = said.encode("utf-8", "replace").decode("utf-8")  # JSON can hold half a surrogate pair, no file can
         cut = choice.get("finish_reason") == "length"
-        return Completion(text, cut, usage_of(found, asked, text), _logprobs(choice), tries=tries)
+        return Completion(text, cut, usage_of(found, asked, text), _logprobs(choice))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Malformed(f"expected a completion, got {_short(found)}") from error
 
@@ -277,7 +271,7 @@ def _probed(endpoint: Endpoint) -> Endpoint:
 
 def _try(endpoint: Endpoint, request: Request) -> None:
     body = endpoint.body_of(request) | {"max_tokens": 1}
-    found, _ = endpoint.connection.ask("chat/completions" if endpoint.chat else "completions", body)
+    found, _ = endpoint.connection.ask(endpoint._path, body)
     try:
         read_completion(found, request.characters, chat=endpoint.chat)
     except Malformed as error:

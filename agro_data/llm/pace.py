@@ -1,46 +1,71 @@
-"""How fast a server may be asked: requests and tokens a minute, and waiting when it says so."""
+"""How fast a server may be asked, which it tells only by being busy."""
 
 from __future__ import annotations
 
+import math
+import random
 import threading
 import time
 from dataclasses import dataclass, field
 
+FIRST = 0.1  # of a pause: how far apart requests are when a server has been busy once
+NEARER = 0.97  # with each answer: some twenty answers take back what one refusal has added
+
 
 @dataclass
 class Pace:
-    """Shared by all threads that ask one server. None is no limit.
+    """Shared by all threads that ask one server: it is busy for all of them.
 
-    Slots are handed out evenly, not a minute's worth at once, so that a server that counts over shorter spans is
-    not overrun either.
+    While it only says that it is busy, it is asked once after each pause, and the pauses grow from about `pause`
+    seconds to at most `longest`. Once it answers, requests are sent some time apart: twice as far whenever it is busy
+    again, a little nearer with each answer.
     """
 
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    pause: float = 1.0
+    longest: float = 60.0
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-    _next_request: float = field(default=0.0, init=False, repr=False)
-    _next_tokens: float = field(default=0.0, init=False, repr=False)
-    _held_until: float = field(default=0.0, init=False, repr=False)
+    _next: float = field(default=0.0, init=False, repr=False)  # when the next request may be sent
+    _apart: float = field(default=0.0, init=False, repr=False)
+    _refused: int = field(default=0, init=False, repr=False)  # pauses since its last answer
+    _told: float = field(default=0.0, init=False, repr=False)  # when it said last what was not known yet
+    _since: float = field(default=math.inf, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        for name in ("requests_per_minute", "tokens_per_minute"):
-            limit = getattr(self, name)
-            if limit is not None and limit <= 0:
-                raise ValueError(f"{name} is {limit}: give a number above 0, or none for no limit")
-
-    def delay(self, tokens: int, now: float | None = None) -> float:
-        """Take the next slot for a request of about so many tokens: seconds from `now` until it may be sent."""
+    def ahead(self, now: float | None = None) -> float:
+        """0 for who may send a request now, and has then taken the place; else seconds after which to ask again."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            start = max(now, self._held_until, self._next_request, self._next_tokens)
-            if self.requests_per_minute is not None:
-                self._next_request = start + 60.0 / self.requests_per_minute
-            if self.tokens_per_minute is not None:
-                self._next_tokens = start + 60.0 * tokens / self.tokens_per_minute
-            return start - now
+            if self._next > now:
+                return self._next - now
+            self._next = now + (self._pause() if self._refused else self._apart)
+            return 0.0
 
-    def hold(self, seconds: float, now: float | None = None) -> None:
-        """Send nothing for so long: the server has said that it is busy, and it means all of us."""
+    def busy(self, sent: float, after: float = 0.0, now: float | None = None) -> None:
+        """It did not take what was `sent` then, and asks to be left alone for `after` seconds."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            self._held_until = max(self._held_until, now + seconds)
+            self._since = min(now, self._since)
+            if sent >= self._told:  # what was under way already says nothing new
+                if not self._refused:
+                    self._apart = min(self.longest, max(2 * self._apart, FIRST * self.pause))
+                self._refused += 1
+                self._told = now
+                self._next = max(self._next, now + self._pause() * random.uniform(0.5, 1.0))
+            self._next = max(self._next, now + after)
+
+    def answered(self, sent: float, now: float | None = None) -> None:
+        """It took what was `sent` then."""
+        now = time.monotonic() if now is None else now
+        with self._lock:
+            self._apart *= NEARER
+            self._since = math.inf
+            if self._refused and sent >= self._told:
+                self._refused = 0
+                self._next = now + self._apart
+
+    def busy_for(self, refused: float = math.inf, now: float | None = None) -> float:
+        """Seconds since it has answered nobody and been busy, or since what it `refused` first then; 0 for neither."""
+        now = time.monotonic() if now is None else now
+        return max(0.0, now - min(refused, self._since))
+
+    def _pause(self) -> float:
+        return min(self.longest, self.pause * 2.0 ** min(self._refused - 1, 30))

@@ -13,7 +13,7 @@ from agro_data.models import DEFAULT_WRITER, find_model
 
 ENGINE = "vllm:"  # before a Hub id or a folder: written by vLLM's offline engine
 
-SOON = Patience(tries=2, pause=0.2, timeout=20.0)  # a person is waiting
+SOON = Patience(tries=2, pause=0.2, timeout=20.0, minutes=0.5)  # a person is waiting
 
 
 def is_address(name: str) -> bool:

@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agro_data.llm.connection import Connection, NoAnswer, Patience
-from agro_data.llm.endpoint import NO_CHAT, Malformed, in_words, only_model, read_completion
+from agro_data.llm.connection import Connection, Malformed, NoAnswer, Patience
+from agro_data.llm.endpoint import NO_CHAT, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
@@ -78,7 +78,11 @@ class EndpointSampler:
             for prefix, seed in zip(prefixes, seeds, strict=True)
         ]
         with ThreadPoolExecutor(self.connection.at_once) as pool:
-            return list(pool.map(self._turn, asked))
+            try:
+                return list(pool.map(self._turn, asked))
+            except BaseException:  # Ctrl-C, too: who waits for the server gives up
+                self.connection.close()
+                raise
 
     def probed(self) -> tuple[EndpointSampler, bool]:
         """This sampler as the server can be asked, and whether it counts tokens; found out with a word or two.
@@ -101,7 +105,7 @@ class EndpointSampler:
         found, tries = self.connection.ask(path, body)
         said = "".join(one["content"] for one in body["messages"]) if self.chat else body["prompt"]
         try:
-            return read_completion(found, len(said), chat=self.chat, tries=tries)
+            return read_completion(found, len(said), chat=self.chat)
         except Malformed as error:
             raise NoAnswer("malformed", f"{self.connection.base}/{path}: {error}", tries) from error
 

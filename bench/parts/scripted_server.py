@@ -32,7 +32,8 @@ class Faults:
     `timeout` says nothing for `silence` seconds, `busy` is 429 with Retry-After (`after` seconds), `broken` is 500,
     `dropped` closes the connection, `truncated` cuts the JSON short, `garbled` is no JSON; `nonsense` and `empty` are
     replies in order whose text is that; `denied` is 401, for a key that no longer holds. `lasting`: what fails once
-    fails in every try.
+    fails in every try. `rate`: how many requests a second it takes, evenly; for
+    all others it is busy.
     """
 
     share: float = 0.0
@@ -41,6 +42,7 @@ class Faults:
     silence: float = 5.0
     after: int = 0
     lasting: bool = False
+    rate: float = 0.0
 
     def of(self, body: Mapping[str, Any], attempt: int) -> Fault | None:
         """The fault that this try of a request meets."""
@@ -66,6 +68,7 @@ class ScriptedServer:
         self.tries: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._full = 0.0  # when it takes the next request
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -119,7 +122,11 @@ class ScriptedServer:
         with self._lock:
             self.tries[told] += 1
             attempt = self.tries[told]
-        fault = self.faults.of(body, attempt)
+            fault = self.faults.of(body, attempt)
+            if self.faults.rate:
+                now = time.monotonic()
+                fault = "busy" if now < self._full else fault
+                self._full = self._full if now < self._full else now + 1.0 / self.faults.rate
         if fault == "timeout":
             self._closing.wait(self.faults.silence)
             handler.close_connection = True

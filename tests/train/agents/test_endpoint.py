@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -125,6 +126,19 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     assert (cut.ids, cut.cut) == ([], True)
     assert "no such model m" in cut.refusal
     assert len(server.asked) == 4
+
+
+def test_a_limit_of_the_server_loses_no_turn_and_who_fails_ends_the_waiting_of_all(server: Server) -> None:
+    def limited(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        return completion("x") if len(server.asked) % 6 == 0 else (429, {"error": "slow down"})
+
+    server.handle = limited
+    assert len(sample(server, list("abcdefgh"), tries=1)) == 8
+    server.handle = lambda path, body, headers: (500 if body["prompt"] == "a" else 429, {"error": "no"})
+    started = monotonic()
+    with pytest.raises(EndpointError, match="HTTP 500"):
+        sample(server, ["a", "b"], tries=2)
+    assert monotonic() - started < 10
 
 
 def test_errors_say_what_is_wrong(server: Server) -> None:
