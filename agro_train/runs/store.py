@@ -294,8 +294,9 @@ def append_metrics(path: Path, line: Mapping[str, Any]) -> None:
 
 
 def forget_metrics(path: Path, after: int) -> None:
-    """Leave out the lines of steps later than `after`: a run that goes on at a checkpoint takes those steps again."""
-    kept = [line for line in read_metrics(path) if line.get("step", 0) <= after]
+    """Leave out the lines of steps later than `after`, and a final one: a run that goes on at a checkpoint takes those
+    steps again, and ends anew."""
+    kept = [line for line in read_metrics(path) if line.get("step", 0) <= after and not line.get("final")]
     write_text(path, "".join(json.dumps(line, allow_nan=True) + "\n" for line in kept))
 
 

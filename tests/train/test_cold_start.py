@@ -182,6 +182,9 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     assert learnt["resumed_from"] == f"checkpoint-{resumed}"
     assert learnt["summary"] == whole["summary"]
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
+    again = fine_tune(base, EXAMPLES, tuning, draft(tmp_path / "cut"))  # killed after its last line
+    assert again["summary"] == whole["summary"]
+    assert sum("final" in line for line in read_metrics(tmp_path / "cut" / "metrics.jsonl")) == 1
 
 
 def test_a_long_training_saves_in_time(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
