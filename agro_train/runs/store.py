@@ -48,6 +48,17 @@ class DamagedRun(InWords, ValueError):
     """A run that was not copied whole, or a file of it is damaged; the message names it."""
 
 
+class _Manifest(dict[str, Any]):
+    """What `place` says; raises `DamagedRun` when asked for what it does not."""
+
+    def __init__(self, place: Path, says: Mapping[str, Any]) -> None:
+        super().__init__(says)
+        self.place = place
+
+    def __missing__(self, name: str) -> Any:
+        raise DamagedRun(f"{self.place}: does not say {name!r}; {MENDED}")
+
+
 @dataclass(frozen=True)
 class ModelRun:
     """A finished run. `manifest` says how it was made; `cold_start` and `grpo` write its keys."""
@@ -72,7 +83,7 @@ class ModelRun:
             raise DamagedRun(f"{place}: damaged ({error}); {MENDED}") from None
         if not isinstance(found, dict):
             raise DamagedRun(f"{place}: expected an object, found {type(found).__name__}; {MENDED}")
-        return found
+        return _Manifest(place, found)
 
     @property
     def base_model(self) -> str:

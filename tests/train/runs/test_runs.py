@@ -129,10 +129,14 @@ def test_a_run_that_was_not_copied_whole_is_said_to_be(tmp_path: Path) -> None:
         with pytest.raises(NoRun, match=r"r0001-0123abcd: no manifest.json in it, so it was not copied whole") as half:
             find_run(tmp_path / "models", name)
         assert half.value.ours
-    for text, says in (('{"config": ', "damaged"), ("", "damaged"), ("[]", "expected an object, found list")):
+    cases = [('{"config": ', "damaged"), ("", "damaged"), ("[]", "expected an object, found list")]
+    for text, says in [*cases, ("{}", "does not say 'config'")]:
         (run / "manifest.json").write_text(text)
         with pytest.raises(DamagedRun, match=rf"manifest.json: {says}.*copy the run's folder anew"):
             _ = find_run(tmp_path / "models", "cold-start").settings
+    with pytest.raises(DamagedRun, match="does not say 'databases'"):
+        _ = find_run(tmp_path / "models", "cold-start").databases
+    (run / "manifest.json").write_text("[]")
     with pytest.raises(DamagedRun):
         begin(tmp_path / "models", "cold-start", "0" * 64)
 
