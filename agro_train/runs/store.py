@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -206,12 +206,21 @@ class Draft:
         """Where the trainer keeps what an interrupted run goes on from."""
         return self.path / CHECKPOINTS
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Around all that is written in the draft. Raises `locking.Locked` while another process is there, or where one
-        has finished the run since this draft was begun."""
-        if not self.path.is_dir():
-            raise Locked(f"{self.path}: another process has finished this run meanwhile; the same command now finds it")
-        return exclusive(self.path / LOCK, wait_seconds=0, doing="is training with the same settings")
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Around all that is written in the draft, whose folder is made anew where a start that failed has removed it.
+
+        Raises `locking.Locked` while another process is there, or where one has finished the run since this draft was
+        begun.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with exclusive(self.path / LOCK, wait_seconds=0, doing="is training with the same settings"):
+            if _finished(self.path.parent, self.fingerprint) is not None:
+                shutil.rmtree(self.path)
+                raise Locked(
+                    f"{self.path}: another process has finished this run meanwhile; the same command now finds it"
+                )
+            yield
 
     @contextmanager
     def begun(self) -> Iterator[None]:
@@ -275,13 +284,17 @@ def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
     Raises `SettingsError` like `check_name`.
     """
     check_name(name)
-    for run in runs_of(root, name):
-        if run.manifest.get("fingerprint") == fingerprint:
-            shutil.rmtree(run.path / CHECKPOINTS, ignore_errors=True)  # of one that was killed as it finished
-            return run
+    if run := _finished(root / name, fingerprint):
+        shutil.rmtree(run.path / CHECKPOINTS, ignore_errors=True)  # of one that was killed as it finished
+        return run
     draft = root / name / f".draft-{fingerprint[:16]}"
     draft.mkdir(parents=True, exist_ok=True)
     return Draft(draft, fingerprint)
+
+
+def _finished(folder: Path, fingerprint: str) -> ModelRun | None:
+    runs = runs_of(folder.parent, folder.name)
+    return next((run for run in runs if run.manifest.get("fingerprint") == fingerprint), None)
 
 
 def _is_whole(state: Path) -> bool:

@@ -107,6 +107,21 @@ def test_a_draft_goes_when_its_start_fails(tmp_path: Path) -> None:
         assert fails(other).is_dir()
 
 
+def test_a_start_that_fails_takes_no_draft_from_another_process(tmp_path: Path) -> None:
+    first, second = begin(tmp_path, "m", "a" * 64), begin(tmp_path, "m", "a" * 64)
+    assert isinstance(first, Draft)
+    assert isinstance(second, Draft)
+    with pytest.raises(ValueError, match="no"), first.begun():
+        raise ValueError("no")
+    with second.begun(), second.alone():
+        second.model.mkdir()
+        run = second.finish({})
+    assert begin(tmp_path, "m", "a" * 64) == run
+    with pytest.raises(Locked, match="finished this run meanwhile"), first.begun(), first.alone():
+        pass
+    assert [path.name for path in run.path.parent.iterdir() if path.is_dir()] == [run.path.name]
+
+
 def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path) -> None:
     draft, late = begin(tmp_path, "m", "a" * 64), begin(tmp_path, "m", "a" * 64)
     assert isinstance(draft, Draft)
