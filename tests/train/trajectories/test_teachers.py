@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,6 +17,7 @@ from train.small import GOLD, MATCHED, example
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.databases.hostile.sandbox import Sandbox
+from agro_data.databases.types import Database, Result
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialising.asked import Source
 from agro_data.profiling.serialising.linking import index_schema
@@ -49,6 +52,24 @@ def test_every_way_of_working_occurs(made: tuple[list[Task], pl.DataFrame, pl.Da
     counted = Counter(feature for features in kept["features"] for feature in features)
     assert set(counted) == set(FEATURES)
     assert set(kept["turns"].list.len()) <= set(range(2, MAX_TURNS + 1))
+
+
+def test_a_gold_runs_once_to_judge_its_trajectory(
+    source: Source, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [example(number) for number in range(4)]
+    ran: list[str] = []
+    run_many = sandbox.run_many
+
+    def counted(pairs: Sequence[tuple[Database, str]], *rest: Any, **named: Any) -> list[Result]:
+        ran.extend(sql for _, sql in pairs)
+        return run_many(pairs, *rest, **named)
+
+    monkeypatch.setattr(sandbox, "run_many", counted)
+    tasks = [make_task(row, source, Path()) for row in rows]
+    kept, _ = make_trajectories(rows, tasks, {"school": source}, sandbox, habits=Habits(0.0, 0.0, 0.0))
+    assert kept.height == 4
+    assert max(Counter(ran)[row["sql"]] for row in rows) == 1
 
 
 def test_observations_are_what_the_engine_answers(
