@@ -67,7 +67,7 @@ class EngineSampler:
             for place, most in room.items()
         ]
         prompts = [{"prompt_token_ids": list(prefixes[place])} for place in room]
-        answers = self.engine.generate(prompts, asked, use_tqdm=False)
+        answers = self.engine.generate(prompts, asked, use_tqdm=False) if prompts else []
         wrote = {place: _turn(answer.outputs[0]) for place, answer in zip(room, answers, strict=True)}
         turns = [wrote.get(place) or too_long(len(prefix), context) for place, prefix in enumerate(prefixes)]
         self.read += sum(len(answer.prompt_token_ids) - (answer.num_cached_tokens or 0) for answer in answers)
