@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +26,7 @@ from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.opening import open_agent
-from agro_train.language_model.tokens import OUTSIDE, Example, Tokens, encode_steps
+from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, PromptFormat, Questions, questions_of_file, questions_of_version
 from agro_train.runs.lineage import facts_of, start_hash, start_of
@@ -47,7 +47,7 @@ class Material:
     """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped.
 
     `databases` are those that they are about. `teacher` names who made them; `acting` are the facts of
-    `acting.Teacher` where a model did.
+    `acting.Teacher` where a model did. `examples` are their tokens, where those were counted to choose.
     """
 
     trajectories: pl.DataFrame
@@ -57,6 +57,7 @@ class Material:
     databases: Sequence[Fact]
     teacher: str = TEACHER
     acting: dict[str, Any] | None = None
+    examples: Sequence[Example] | None = field(default=None, compare=False, repr=False)
 
 
 def teach(
@@ -71,7 +72,12 @@ def teach(
     """Make trajectories, choose among those of at most `max_length` tokens, and store them as a version where there is
     a corpus to name."""
     teacher = open_teacher(config)
-    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox, teacher, report, max_length)
+    made, dropped = make_material(config, sources, tokenizer, sandbox, teacher, report)
+    examples = None
+    if max_length is not None:
+        made, examples, long = short_enough(made, encode_rows(made, tokenizer), max_length, report)
+        dropped = pl.concat([dropped, long])
+    chosen = select(made, config)
     selection = {
         "kind": config.selection,
         "made": made.height,
@@ -85,7 +91,8 @@ def teach(
     )
     about = facts_of(sources, kept["db_id"].unique().to_list())
     acting = teacher.facts() if teacher is not None else None
-    material = Material(kept, None, selection, tally(dropped["reason"]), about, by, acting)
+    learnt = examples and [examples[place] for place in chosen.rows]
+    material = Material(kept, None, selection, tally(dropped["reason"]), about, by, acting, learnt)
     return replace(material, stored=_store(config, corpus, material, dropped))
 
 
@@ -142,12 +149,11 @@ def make_material(
     sandbox: Sandbox,
     teacher: Teacher | None,
     report: Report,
-    max_length: int | None,
-) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
-    """Trajectories made for real, those that were dropped, and the choice from the first to learn from.
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Trajectories made for real, and those that were dropped.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    One of more than `max_length` tokens cannot be chosen. Raises `SettingsError` when none is right, or short enough.
+    Raises `SettingsError` when none is right.
     """
     prompt_format = config.prompt_format(tokenizer)
     for source in sources:
@@ -173,11 +179,7 @@ def make_material(
         raise SettingsError(
             f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}"
         )
-    if max_length is not None:
-        sizes = [len(_encoded(row, tokenizer).so_far) for row in candidates.iter_rows(named=True)]
-        candidates, long = drop_long(candidates, sizes, max_length, report)
-        lost = pl.concat([lost, long])
-    return candidates, lost, select(candidates, config)
+    return candidates, lost
 
 
 def _decompose(
@@ -288,14 +290,15 @@ def select(made: pl.DataFrame, config: TrajectoriesConfig) -> Chosen:
     return choose(made, vectors, config.examples, config.seed, diverse=config.selection == "diverse")
 
 
-def drop_long(
-    trajectories: pl.DataFrame, sizes: Sequence[int], max_length: int, report: Report = lambda line: None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The trajectories of at most `max_length` tokens, and the longer ones as rows of `DROPPED`: none is cut. `sizes`
-    are their tokens.
+def short_enough(
+    trajectories: pl.DataFrame, examples: Sequence[Example], max_length: int, report: Report = lambda line: None
+) -> tuple[pl.DataFrame, list[Example], pl.DataFrame]:
+    """The trajectories of at most `max_length` tokens, theirs of `examples`, and the longer ones as rows of `DROPPED`:
+    none is cut.
 
     `report` is told how many turns those had, where they are more than a few. Raises `SettingsError` when all are.
     """
+    sizes = [len(one.ids) for one in examples]
     long = pl.Series("long", [size > max_length for size in sizes], dtype=pl.Boolean)
     if long.all():
         raise SettingsError(
@@ -312,31 +315,29 @@ def drop_long(
         for row, size in zip(trajectories.iter_rows(named=True), sizes, strict=True)
         if size > max_length
     ]
-    return trajectories.filter(~long), pl.DataFrame(lost, schema=DROPPED)
+    short = [one for one in examples if len(one.ids) <= max_length]
+    return trajectories.filter(~long), short, pl.DataFrame(lost, schema=DROPPED)
 
 
 def encoded(material: Material, tokenizer: Any, max_length: int, report: Report) -> tuple[Material, list[Example]]:
-    """What is learnt of trajectories that were chosen before, and its tokens; raises like `drop_long`."""
+    """What is learnt of trajectories that were chosen, and its tokens; raises like `short_enough`."""
+    if material.examples is not None:
+        return material, list(material.examples)
     examples = encode_rows(material.trajectories, tokenizer)
-    kept, lost = drop_long(material.trajectories, [len(one.ids) for one in examples], max_length, report)
+    kept, short, lost = short_enough(material.trajectories, examples, max_length, report)
     dropped = Counter(material.dropped) + Counter(tally(lost["reason"]))
-    material = replace(material, trajectories=kept, dropped=dict(sorted(dropped.items())))
-    return material, [one for one in examples if len(one.ids) <= max_length]
+    return replace(material, trajectories=kept, dropped=dict(sorted(dropped.items()))), short
 
 
 def encode_rows(trajectories: pl.DataFrame, tokenizer: Any) -> list[Example]:
     """Tokens of each trajectory. Learnt are the agent's own, but for turns that go wrong."""
     found: list[Example] = []
     for row in trajectories.iter_rows(named=True):
-        tokens = _encoded(row, tokenizer)
+        tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
         opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
         learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
         found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
     return found
-
-
-def _encoded(row: Mapping[str, Any], tokenizer: Any) -> Tokens:
-    return encode_steps(row["prompt"], steps_of(row), tokenizer)
 
 
 def _writing(config: TrajectoriesConfig) -> dict[str, Any]:

@@ -26,13 +26,14 @@ from agro_train.finetuning import trainer as finetuning_trainer
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module
 from agro_train.language_model.moved import parameters_moved
-from agro_train.language_model.tokens import IGNORED, Example
+from agro_train.language_model.tokens import IGNORED, Example, Tokens, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
 from agro_train.runs.store import read_metrics, runs_of
 from agro_train.sampling.module import ModuleSampler
+from agro_train.trajectories import material
 from agro_train.trajectories.config import TeacherKind
-from agro_train.trajectories.material import drop_long, encode_rows
+from agro_train.trajectories.material import encode_rows, short_enough
 from agro_train.trajectories.store import TRAJECTORY
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
@@ -73,7 +74,9 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
 
 
-def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(config: ColdStartConfig) -> None:
+def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(
+    config: ColdStartConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Made for this training, it is left out before the choice; of trajectories that are given, as it is learnt."""
     made = teach.make(config)
     assert made.stored is not None
@@ -89,9 +92,17 @@ def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(config: ColdSt
     [told] = [line for line in given if "too_long" in line]
     assert (told["too_long"], told["of"]) == (long, made.trajectories.height)
     assert [value for name, value in told.items() if name.endswith(" turns")] == ["1 of 1"]
+    tokenised: list[str] = []
+
+    def counted(prompt: str, *rest: Any) -> Tokens:
+        tokenised.append(prompt)
+        return encode_steps(prompt, *rest)
+
+    monkeypatch.setattr(material, "encode_steps", counted)
     run = train(shorter).manifest  # nine are made, of which eight are short enough
     assert run["dropped"]["too_long"] == 1
     assert run["selection"]["made"] == run["tokens"]["examples"] == sum(run["selection"]["strata"].values()) == 8
+    assert len(tokenised) == 9, "each once, to choose and to learn"
 
 
 @pytest.mark.parametrize("share", [False, True])
@@ -313,7 +324,7 @@ def test_settings_that_cannot_be() -> None:
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected"):
             ColdStartConfig(**wrong)
     with pytest.raises(SettingsError, match="max_length or lower budget"):
-        drop_long(pl.DataFrame(schema=TRAJECTORY), [], 10)
+        short_enough(pl.DataFrame(schema=TRAJECTORY), [], 10)
     for wrong in ({"examples": 0}, {"workers": 0}):
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected at least 1"):
             ColdStartConfig(**wrong)
