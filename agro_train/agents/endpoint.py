@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agro_data.llm.connection import Connection, Malformed, NoAnswer, Patience
+from agro_data.llm.connection import LOOK, Connection, Malformed, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
@@ -78,10 +78,15 @@ class EndpointSampler:
             for prefix, seed in zip(prefixes, seeds, strict=True)
         ]
         with ThreadPoolExecutor(self.connection.at_once) as pool:
+            turns = [pool.submit(self._turn, one) for one in asked]
             try:
-                return list(pool.map(self._turn, asked))
+                while wait(turns, LOOK, FIRST_EXCEPTION).not_done:  # a signal is heard between two waits
+                    for turn in filter(Future.done, turns):
+                        turn.result()
+                return [turn.result() for turn in turns]
             except BaseException:  # Ctrl-C, too: who waits for the server gives up
                 self.connection.close()
+                pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def probed(self) -> tuple[EndpointSampler, bool]:
