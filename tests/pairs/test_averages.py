@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
-
-import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.verify import Verified, verify_pairs
 
@@ -37,17 +33,8 @@ SOUND = [
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])
 def verified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Verified:
-    folder = tmp_path_factory.mktemp("post")
-    if request.param == "sqlite":
-        with closing(sqlite3.connect(folder / "post.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(folder / "post.duckdb") as database:
-            database.execute(SCHEMA)
     asked = [*((question, sql) for question, sql, _ in FOUND), *SOUND]
-    rows = [{"db_id": "post", "question": question, "query": sql} for question, sql in asked]
-    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    return verify_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+    return checked(verify_pairs, tmp_path_factory.mktemp("post"), request.param, SCHEMA, asked)
 
 
 @pytest.mark.parametrize("number", range(len(FOUND)), ids=[sql for _, sql, _ in FOUND])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.verify import verify_pairs
@@ -101,15 +102,7 @@ def test_what_gives_the_same_answer_or_may_be_meant_is_no_finding(audit: Audit, 
 def test_what_is_after_a_day_is_no_moment_of_it(
     question: str, sql: str, witness: str, dialect: str, tmp_path: Path
 ) -> None:
-    if dialect == "sqlite":
-        with closing(sqlite3.connect(tmp_path / "sales.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(str(tmp_path / "sales.duckdb")) as database:
-            database.execute(SCHEMA)
-    rows = [{"db_id": "sales", "question": question, "query": sql}]
-    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    found = verify_pairs(tmp_path / "a.json", tmp_path, cache=tmp_path / "cache", workers=1)
+    found = checked(verify_pairs, tmp_path, dialect, SCHEMA, [(question, sql)])
     told = [one for one in found.checked[0].findings if one.kind == "literal_other_form"]
     assert [one.witness.partition(": ")[0] for one in told] == ([witness] if witness else [])
     assert not any(one.mended for one in told)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
-
-import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.verify import Verified, verify_pairs
 
@@ -47,16 +43,7 @@ SOUND = [
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])
 def verified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Verified:
-    folder = tmp_path_factory.mktemp("school")
-    if request.param == "sqlite":
-        with closing(sqlite3.connect(folder / "school.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(folder / "school.duckdb") as database:
-            database.execute(SCHEMA)
-    rows = [{"db_id": "school", "question": question, "query": sql} for question, sql in (*TOLD, *SOUND)]
-    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    return verify_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+    return checked(verify_pairs, tmp_path_factory.mktemp("school"), request.param, SCHEMA, (*TOLD, *SOUND))
 
 
 def test_those_who_have_it_beside_another_are_told(verified: Verified) -> None:

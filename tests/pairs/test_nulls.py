@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
-
-import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.audit import Audit, audit_pairs
 
@@ -70,17 +66,8 @@ FOLLOWING = {"empty", "zero", "negation_missing", "untested_predicate", "useless
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])
 def audit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    folder = tmp_path_factory.mktemp("desk")
-    if request.param == "sqlite":
-        with closing(sqlite3.connect(folder / "desk.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(folder / "desk.duckdb") as database:
-            database.execute(SCHEMA)
     asked = [*((question, sql) for question, sql, _ in FAULTY), *(("Who?", sql) for sql in SOUND)]
-    rows = [{"db_id": "desk", "question": question, "query": sql} for question, sql in asked]
-    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    return audit_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+    return checked(audit_pairs, tmp_path_factory.mktemp("desk"), request.param, SCHEMA, asked)
 
 
 @pytest.mark.parametrize("number", range(len(FAULTY)), ids=[sql for _, sql, _ in FAULTY])

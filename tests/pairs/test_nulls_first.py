@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
-
-import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.audit import Audit, audit_pairs
 
@@ -45,17 +41,8 @@ SOUND = [
 
 
 def _audit(folder: str, tmp_path_factory: pytest.TempPathFactory, engine: str) -> Audit:
-    place = tmp_path_factory.mktemp(folder)
-    if engine == "sqlite":
-        with closing(sqlite3.connect(place / "post.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(place / "post.duckdb") as database:
-            database.execute(SCHEMA)
     asked = [*((question, sql) for question, sql, _ in FAULTY), *SOUND]
-    rows = [{"db_id": "post", "question": question, "query": sql} for question, sql in asked]
-    (place / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    return audit_pairs(place / "a.json", place, cache=place / "cache", workers=1)
+    return checked(audit_pairs, tmp_path_factory.mktemp(folder), engine, SCHEMA, asked)
 
 
 @pytest.fixture(scope="module")

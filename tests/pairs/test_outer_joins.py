@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
-
-import duckdb
 import pytest
+from checked_pairs import checked
 
 from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.report import audit_lines
@@ -79,17 +75,8 @@ FAULTY = [*UNDONE, *COUNTED]
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])
 def audit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    folder = tmp_path_factory.mktemp("market")
-    if request.param == "sqlite":
-        with closing(sqlite3.connect(folder / "market.sqlite")) as connection:
-            connection.executescript(SCHEMA)
-    else:
-        with duckdb.connect(folder / "market.duckdb") as database:
-            database.execute(SCHEMA)
     asked = [*((question, sql) for question, sql, _ in FAULTY), *RIGHT]
-    rows = [{"db_id": "market", "question": question, "query": sql} for question, sql in asked]
-    (folder / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    return audit_pairs(folder / "a.json", folder, cache=folder / "cache", workers=1)
+    return checked(audit_pairs, tmp_path_factory.mktemp("market"), request.param, SCHEMA, asked)
 
 
 @pytest.mark.parametrize("number", range(len(FAULTY)), ids=[sql for _, sql, _ in FAULTY])
