@@ -156,7 +156,7 @@ def test_a_server_with_a_limit_is_asked_as_fast_as_it_takes_requests(caplog: pyt
             found = client.generate(requests(120))
             assert monotonic() - started < 10 * 120 / 40
         assert all(one.ok for one in found)
-        assert sum(one.tries for one in found) == server.asked < 2 * 120
+        assert sum(one.tries for one in found) == server.asked < 3 * 120
     [said] = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
     assert "is busy (HTTP 429" in said
     assert "asked more slowly, for 30 min 0 s at most without an answer" in said
@@ -167,8 +167,9 @@ def test_a_server_that_is_busy_for_ever_is_waited_for_once() -> None:
         started = monotonic()
         with Client(endpoint(server, replace(PATIENT, minutes=1 / 60))) as client:
             found = client.generate(requests(100))
-        assert monotonic() - started < 5
-    assert {one.failure.kind for one in found if one.failure} == {"busy", "unreachable"}
+        assert monotonic() - started < 60  # not each of them for a second, and this on a busy machine
+    assert {"busy"} <= {one.failure.kind for one in found if one.failure} <= {"busy", "unreachable"}
+    assert not any(one.ok for one in found)
     assert server.asked < 200
 
 
