@@ -198,7 +198,7 @@ class Noting:
 @pytest.mark.parametrize("stage", ["candidates", "questions"])
 def test_a_run_that_is_killed_is_asked_for_the_rest_alone(stage: str, tmp_path: Path) -> None:
     """SIGKILL while some answers of the stage are kept and others under way: what is stored in the end is the same."""
-    killed, resumed, whole = Noting(stage, enough=3), Noting(), Noting()
+    killed, resumed, whole = Noting(stage, enough=2), Noting(), Noting()
     with ScriptedServer(killed) as server:
         run = execute(tmp_path, server.base)
         assert killed.stuck.wait(200), (tmp_path / "log").read_text()[-3_000:]
