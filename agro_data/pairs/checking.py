@@ -106,7 +106,7 @@ def _check_together(
         if pair.sql not in names:
             return ()
         known = names[pair.sql]
-        said = check_wording(pair.question, pair.evidence, pair.sql, known, profile, database.dialect)
+        said = check_wording(pair.question, pair.evidence, pair.sql, known, profile)
         return [*said, *check_counted_groups(pair.question, known, results.get(pair.sql))]
 
     def further(pair: Pair) -> Iterator[Finding]:

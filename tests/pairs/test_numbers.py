@@ -53,7 +53,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
 
     def ask(question: str, sql: str, evidence: str = "") -> list[str]:
         found = resolve(parse_select(sql, "sqlite"), "sqlite", profile.schema)
-        return [one.kind for one in check_wording(question, evidence, sql, found, profile, "sqlite")]
+        return [one.kind for one in check_wording(question, evidence, sql, found, profile)]
 
     return ask
 

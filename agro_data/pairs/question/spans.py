@@ -51,9 +51,7 @@ class _End:
     without: bool
 
 
-def check_spans(
-    question: str, evidence: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> Iterator[Finding]:
+def check_spans(question: str, evidence: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
     """Findings of one pair."""
     named = list(_SPAN.finditer(question))
     numbers = re.findall(r"\d+", question)
@@ -76,7 +74,9 @@ def check_spans(
     if (begins, reaches) != (first, last) and abs(begins - first) <= NEAR and abs(reaches - last) <= NEAR:
         wrong = [f"begins on {begins}"] * (begins != first) + [f"ends on {reaches}"] * (reaches != last)
         says = f"The question says {named[0][0]!r}, what the SQL asks for {' and '.join(wrong)}."
-        yield Finding("bound_differs", says, mended=_mended(low, high, first, last, found, dialect) if whole else "")
+        yield Finding(
+            "bound_differs", says, mended=_mended(low, high, first, last, found, profile.dialect) if whole else ""
+        )
 
 
 def _span(said: re.Match[str]) -> tuple[date, date]:

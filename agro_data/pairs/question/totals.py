@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import rewritten
 from agro_data.pairs.places import profile_at
@@ -28,9 +27,7 @@ _AVERAGE = re.compile(r"\b(?:average\w*|avg|mean|means|typical\w*|usual\w*|expec
 _TOTALS = re.compile(r"\b(?:total\w*|sum|sums|combined)\b")
 
 
-def check_totals(
-    question: str, evidence: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> Iterator[Finding]:
+def check_totals(question: str, evidence: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
     """Findings of one pair."""
     calls = list(found.tree.find_all(exp.Avg))
     plain_calls = all(isinstance(call.this, exp.Column) and not isinstance(around(call), _ARITHMETIC) for call in calls)
@@ -41,6 +38,7 @@ def check_totals(
         return
     said = [_said(call.this, asked, found, profile) for call in calls]
     if all(said):
+        dialect = profile.dialect
         mended = rewritten(found, [(call, exp.Sum(this=call.this.copy())) for call in calls], dialect)
         shown = " and ".join(dict.fromkeys(sql_text(call, dialect) for call in calls))
         yield Finding("total_missing", f"The question says {said[0]!r}, the SQL computes {shown}.", mended=mended)

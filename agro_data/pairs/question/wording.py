@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.places import profile_at
 from agro_data.pairs.question.bounds import check_bounds
@@ -53,9 +52,7 @@ _NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
 
 
-def check_wording(
-    question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
-) -> list[Finding]:
+def check_wording(question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile) -> list[Finding]:
     """Findings of one pair; `found` is its resolved SQL. A pair without a question has none, nor one whose SQL reads no
     table: that is one fault, and it is told.
     """
@@ -64,13 +61,13 @@ def check_wording(
     values = values_in(found, sql)
     return [
         *check_numbers(question, evidence, values, found),
-        *check_bounds(question, found, dialect),
-        *check_spans(question, evidence, found, profile, dialect),
+        *check_bounds(question, found, profile.dialect),
+        *check_spans(question, evidence, found, profile),
         *_texts(question, evidence, values, found.tables),
         *_limits(question, evidence, values),
         *check_ends(question, found, profile),
         *_aggregates(question, evidence, sql, found, profile),
-        *check_totals(question, evidence, found, profile, dialect),
+        *check_totals(question, evidence, found, profile),
         *check_left_out(question, sql, found, profile),
     ]
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.types import Dialect
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.demonstrating import Offer
 from agro_data.pairs.finding import Finding
@@ -27,7 +26,7 @@ def offer_averages(pair: Pair, found: Resolution, profile: DatabaseProfile) -> I
     """What is offered for one pair: each such quotient over the rows that have a value."""
     quotients = list(_quotients(found.tree)) if _AVERAGE.search(pair.question) else []
     if quotients:
-        dialect: Dialect = profile.dialect
+        dialect = profile.dialect
         new = [(rows, exp.Count(this=value.copy())) for rows, value in quotients]
         column = sql_text(quotients[0][1], dialect)
         says = f"SUM({column}) is divided by all rows, in some of which {column} is NULL: without these it is another."
