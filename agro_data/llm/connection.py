@@ -135,13 +135,15 @@ class Connection:
 
     def _may_send(self) -> bool:
         """Wait until the server can take a request; whether it is worth asking at all."""
+        place = object()
         while not self.stopped.is_set():
-            seconds = self.pace.ahead()
+            seconds = self.pace.ahead(place)
             if not seconds:
                 return True
             if self.pace.busy_for() > 60.0 * self.patience.minutes:
-                return False
+                break
             self.stopped.wait(min(seconds, LOOK))
+        self.pace.leave(place)
         return False
 
     def _how_long(self, refused: float, after: float) -> str:

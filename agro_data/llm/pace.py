@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+NEXT = 0.01  # seconds after which who is not the first of the line looks again
 FIRST = 0.1  # of a pause: how far apart requests are when a server has been busy once
 NEARER = 0.97  # with each answer: some twenty answers take back what one refusal has added
 
@@ -18,26 +19,38 @@ class Pace:
 
     While it only says that it is busy, it is asked once after each pause, and the pauses grow from about `pause`
     seconds to at most `longest`. Once it answers, requests are sent some time apart: twice as far whenever it is busy
-    again, a little nearer with each answer.
+    again, a little nearer with each answer. Who waits stands in a line: whoever looked last would else lose its place
+    to the others, again and again.
     """
 
     pause: float = 1.0
     longest: float = 60.0
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _line: list[object] = field(default_factory=list, init=False, repr=False)  # who waits, the first first
     _next: float = field(default=0.0, init=False, repr=False)  # when the next request may be sent
     _apart: float = field(default=0.0, init=False, repr=False)
     _refused: int = field(default=0, init=False, repr=False)  # pauses since its last answer
     _told: float = field(default=0.0, init=False, repr=False)  # when it said last what was not known yet
     _since: float = field(default=math.inf, init=False, repr=False)
 
-    def ahead(self, now: float | None = None) -> float:
-        """0 for who may send a request now, and has then taken the place; else seconds after which to ask again."""
+    def ahead(self, who: object, now: float | None = None) -> float:
+        """0 if `who` may send a request now: it has left the line then. Else seconds after which it is to ask again."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            if self._next > now:
-                return self._next - now
-            self._next = now + (self._pause() if self._refused else self._apart)
-            return 0.0
+            if who not in self._line:
+                self._line.append(who)
+            before = self._line.index(who)
+            seconds = max(self._next - now, NEXT if before else 0.0) + before * self._apart
+            if not seconds:
+                self._line.pop(0)
+                self._next = now + (self._pause() if self._refused else self._apart)
+            return seconds
+
+    def leave(self, who: object) -> None:
+        """`who` waits no longer."""
+        with self._lock:
+            if who in self._line:
+                self._line.remove(who)
 
     def busy(self, sent: float, after: float = 0.0, now: float | None = None) -> None:
         """It did not take what was `sent` then, and asks to be left alone for `after` seconds."""

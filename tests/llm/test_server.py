@@ -284,22 +284,34 @@ def test_of_a_server_that_answers_and_fails_nobody_asks_whether_it_runs(fault: F
 
 def test_the_pace_is_what_the_server_takes() -> None:
     pace = Pace(pause=1.0, longest=8.0)
-    assert [pace.ahead(now=100.0) for _ in range(3)] == [0.0, 0.0, 0.0]
+    assert [pace.ahead(who, now=100.0) for who in "abc"] == [0.0, 0.0, 0.0]
     pace.busy(sent=100.0, now=101.0)
     pace.busy(sent=100.0, now=101.0)  # the same news
-    assert 0.5 <= pace.ahead(now=101.0) <= 1.0
-    assert [pace.ahead(now=102.0), pace.ahead(now=102.0)] == [0.0, 1.0]  # one finds out for all
+    assert 0.5 <= pace.ahead("a", now=101.0) <= 1.0
+    assert [pace.ahead("a", now=102.0), pace.ahead("b", now=102.0)] == [0.0, 1.0]  # one finds out for all
     pace.busy(sent=102.0, after=20.0, now=103.0)
-    assert pace.ahead(now=103.0) == 20.0
+    assert pace.ahead("b", now=103.0) == 20.0
     assert pace.busy_for(now=104.0) == 3.0
-    assert pace.ahead(now=123.0) == 0.0
+    assert pace.ahead("b", now=123.0) == 0.0
     pace.answered(sent=123.0, now=124.0)
     assert (pace.busy_for(now=125.0), pace.busy_for(refused=101.0, now=125.0)) == (0.0, 24.0)
-    assert [pace.ahead(now=125.0), pace.ahead(now=125.0)] == [0.0, pytest.approx(0.1 * 0.97)]
+    assert [pace.ahead(who, now=125.0) for who in "ab"] == [0.0, pytest.approx(0.1 * 0.97)]
     for number in range(200):
         pace.answered(sent=126.0 + number, now=126.0 + number)
-    pace.ahead(now=400.0)
-    assert pace.ahead(now=400.0) < 0.001
+    pace.ahead("b", now=400.0)
+    assert pace.ahead("c", now=400.0) < 0.001
+
+
+def test_who_waits_for_a_busy_server_keeps_its_place() -> None:
+    pace = Pace(pause=1.0, longest=8.0)
+    pace.busy(sent=100.0, after=10.0, now=100.0)
+    assert [pace.ahead(who, now=101.0) for who in "abc"] == pytest.approx([9.0, 9.1, 9.2])
+    assert pace.ahead("c", now=110.0) > 0  # it looked first, and is third
+    assert pace.ahead("a", now=110.0) == 0
+    pace.busy(sent=110.0, now=110.0)
+    assert [pace.ahead(who, now=120.0) > 0 for who in "abc"] == [True, False, True]  # a is the last now
+    pace.leave("c")
+    assert pace.ahead("a", now=130.0) == 0
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:
