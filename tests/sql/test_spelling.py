@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -67,6 +67,6 @@ def test_statements_of_one_spelling_have_one_answer(parts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["[", "/*a", "[a] '", "/* */ [a", "(", "'"])
 def test_many_beginnings_without_an_end_take_no_time(text: str) -> None:
-    begun = perf_counter()
+    begun = process_time()
     spelling(text * (LONGEST // len(text)))
-    assert perf_counter() - begun < 0.25
+    assert process_time() - begun < 0.25
