@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agro_data.llm.connection import LOOK, Connection, Malformed, NoAnswer, Patience
+from agro_data.llm.connection import LOOK, Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
@@ -107,12 +107,9 @@ class EndpointSampler:
 
     def _complete(self, body: Mapping[str, Any]) -> Completion:
         path = "chat/completions" if self.chat else "completions"
-        found, tries = self.connection.ask(path, body)
         said = "".join(one["content"] for one in body["messages"]) if self.chat else body["prompt"]
-        try:
-            return read_completion(found, len(said), chat=self.chat)
-        except Malformed as error:
-            raise NoAnswer("malformed", f"{self.connection.base}/{path}: {error}", tries) from error
+        found, _tries = self.connection.ask(path, body, lambda reply: read_completion(reply, len(said), chat=self.chat))
+        return found
 
     def _turn(self, body: Mapping[str, Any]) -> Sampled:
         try:

@@ -128,6 +128,16 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     assert len(server.asked) == 4
 
 
+def test_what_is_no_completion_is_asked_for_again(server: Server) -> None:
+    server.handle = lambda *_: completion("x") if len(server.asked) > 1 else (200, {"hello": 1})
+    assert Characters().decode(sample(server, ["a"])[0].ids) == "x"
+    server.handle = lambda *_: (200, {"hello": 1})
+    (cut,) = sample(server, ["a"], tries=2)
+    assert cut.cut
+    assert "expected a completion" in cut.refusal
+    assert len(server.asked) == 4
+
+
 def test_a_limit_of_the_server_loses_no_turn_and_who_fails_ends_the_waiting_of_all(server: Server) -> None:
     def limited(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
         return completion("x") if len(server.asked) % 6 == 0 else (429, {"error": "slow down"})
