@@ -20,7 +20,7 @@ _KINDS = range(3, 5_001)  # distinct values of a column that may tell totals fro
 _CELLS = 5_000_000  # that are added up
 _ROWS = 0.6  # most rows of a total, as a share of its parts' rows: it stands once where each of them does
 _CHANCE = 1e-4  # of a total, how far its parts may miss it, and the last digit of the numbers is worth at most
-_DIGITS = 6  # behind the point that numbers are looked at
+_DIGITS = range(-9, 7)  # behind the point that numbers are looked at; below 0, of tens, hundreds and so on
 
 
 def totals_among(columns: Mapping[str, Sequence[Cell]], statistics: Mapping[str, Statistics]) -> dict[str, str]:
@@ -64,8 +64,8 @@ def _is_dense(known: Statistics) -> bool:
 
 
 def _last_digit(amounts: NDArray[np.float64]) -> float:
-    """What the last digit of any of `amounts` is worth."""
-    return next((10.0**-n for n in range(_DIGITS) if (np.round(amounts, n) == amounts).all()), 10.0**-_DIGITS)
+    """What the last digit of any of `amounts` is worth that is no 0: 1,000 of amounts that are rounded to thousands."""
+    return next((10.0**-n for n in _DIGITS if (np.round(amounts, n) == amounts).all()), 10.0 ** -_DIGITS[-1])
 
 
 def _totals(values: Sequence[str], counts: Sequence[int], sums: Sequence[float], step: float) -> Iterator[str]:
