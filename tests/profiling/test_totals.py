@@ -58,6 +58,11 @@ def test_codes_that_begin_with_another_are_its_parts() -> None:
     assert _found("geo nights", _codes(Random(2))) == {"geo": "AT1"}
 
 
+def test_what_no_number_of_the_engine_can_hold_is_no_total() -> None:
+    rows: list[Row] = [(f"part {n}", n * 1.5e307) for n in range(1, 9)]
+    assert _found("name amount", [*rows, ("all of it", 1e308)]) == {}
+
+
 def test_rows_of_which_nobody_knows_whose_they_are_are_no_parts() -> None:
     rows = _states(Random(3), range(2015, 2025), "Austria")
     assert _found("region year people density", [*rows, (None, 2024, 7, 1.0)])

@@ -42,10 +42,13 @@ def totals_among(columns: Mapping[str, Sequence[Cell]], statistics: Mapping[str,
         values = sorted({cell for cell in columns[name] if isinstance(cell, str)})
         places: dict[Cell, int] = {value: place for place, value in enumerate(values)}
         owners = np.array([places.get(cell, len(values)) for cell in columns[name]])
-        counts, *sums = (np.bincount(owners, weights, len(values) + 1)[:-1].tolist() for weights in (None, *amounts))
-        totals = (_totals(values, counts, added, step) for added, step in zip(sums, steps, strict=True))
-        if total := next(chain.from_iterable(totals), ""):
-            found[name] = total
+        ends = np.array([bisect_left(values, value + chr(0x10FFFF)) for value in values])
+        counts, *sums = (
+            np.bincount(owners, weights, len(values) + 1)[:-1].astype(np.float64) for weights in (None, *amounts)
+        )
+        totals = (_totals(ends, counts, added, step) for added, step in zip(sums, steps, strict=True))
+        if (total := next(chain.from_iterable(totals), None)) is not None:
+            found[name] = values[total]
     return found
 
 
@@ -68,16 +71,24 @@ def _last_digit(amounts: NDArray[np.float64]) -> float:
     return next((10.0**-n for n in _DIGITS if (np.round(amounts, n) == amounts).all()), 10.0 ** -_DIGITS[-1])
 
 
-def _totals(values: Sequence[str], counts: Sequence[int], sums: Sequence[float], step: float) -> Iterator[str]:
-    """The values whose sum is that of their parts, `values` in their order, each with how many rows it has."""
-    whole = sum(sums)
-    for place, (value, total) in enumerate(zip(values, sums, strict=True)):
-        others = [slice(place), slice(place + 1, None)]
-        below = [slice(place + 1, bisect_left(values, value + chr(0x10FFFF)))]
-        for parts, added in ((others, whole - total), (below, sum(sums[below[0]]))):
-            if abs(added - total) + step > _CHANCE * total:
-                continue
-            rows = [count for part in parts for count in counts[part]]
-            most = max(one for part in parts for one in sums[part])
-            if most < added and max(rows) <= counts[place] <= _ROWS * sum(rows):
-                yield value
+def _totals(
+    ends: NDArray[np.int64], counts: NDArray[np.float64], sums: NDArray[np.float64], step: float
+) -> Iterator[int]:
+    """The places of values whose sum is that of their parts: of all others, or of those behind them up to their end.
+    Each has so many rows.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # of what a DOUBLE cannot hold nothing is the total
+        before = np.concatenate(([0.0], np.cumsum(sums)))
+        added = (before[-1] - sums, before[ends] - before[1:])
+        near = [np.abs(one - sums) + step <= _CHANCE * sums for one in added]
+    every = np.arange(len(sums))
+    for place in np.flatnonzero(near[0] | near[1]).tolist():
+        parts = (every != place, (every > place) & (every < ends[place]))
+        chosen = [of for of, is_near in zip(parts, near, strict=True) if is_near[place]]
+        if any(_are_parts(counts[of], sums[of], counts[place]) for of in chosen):
+            yield place
+
+
+def _are_parts(counts: NDArray[np.float64], sums: NDArray[np.float64], whole: float) -> bool:
+    """Whether what adds up is of several parts, and their total, with `whole` rows, stands once where each does."""
+    return bool(sums.max() < sums.sum() and counts.max() <= whole <= _ROWS * counts.sum())
