@@ -7,7 +7,6 @@ the server counts as gone, and the remaining requests fail without being sent.
 from __future__ import annotations
 
 import json
-import queue
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Any, Literal
 from agro_data.config import ConfigError
 from agro_data.llm.connection import KEY, PATIENCE, Connection, Malformed, NoAnswer, Patience
 from agro_data.llm.rendering import as_text
+from agro_data.llm.threads import at_once
 from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
 
 Structured = Literal["json_schema", "json_object", "none"]  # how far a server holds a reply to a schema
@@ -61,33 +61,10 @@ class Endpoint:
 
     def complete(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion], None, None]:
         """Each place in `requests` with its completion, in the order in which they are finished."""
-        waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-        finished: queue.SimpleQueue[tuple[int, Completion | BaseException]] = queue.SimpleQueue()
-        for place in range(len(requests)):
-            waiting.put(place)
-        over, watch = threading.Event(), _Watch()
-
-        def work() -> None:
-            while not over.is_set():
-                try:
-                    place = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                try:
-                    finished.put((place, watch.seen(watch.gone() or self._one(requests[place]))))
-                except BaseException as error:  # a fault of ours: the caller raises it
-                    finished.put((place, error))
-
-        for _ in range(min(self.connection.at_once, len(requests))):
-            threading.Thread(target=work, daemon=True).start()
-        try:
-            for _ in requests:
-                place, found = finished.get()
-                if isinstance(found, BaseException):
-                    raise found
-                yield place, found
-        finally:
-            over.set()
+        watch = _Watch()
+        yield from at_once(
+            lambda request: watch.seen(watch.gone() or self._one(request)), requests, self.connection.at_once
+        )
 
     def close(self) -> None:
         """Close the connection; requests that are under way are given up."""

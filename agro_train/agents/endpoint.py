@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agro_data.llm.connection import LOOK, Connection, NoAnswer, Patience
+from agro_data.llm.connection import Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, in_words, only_model, read_completion
+from agro_data.llm.threads import at_once
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
@@ -77,17 +77,12 @@ class EndpointSampler:
             }
             for prefix, seed in zip(prefixes, seeds, strict=True)
         ]
-        with ThreadPoolExecutor(self.connection.at_once) as pool:
-            turns = [pool.submit(self._turn, one) for one in asked]
-            try:
-                while wait(turns, LOOK, FIRST_EXCEPTION).not_done:  # a signal is heard between two waits
-                    for turn in filter(Future.done, turns):
-                        turn.result()
-                return [turn.result() for turn in turns]
-            except BaseException:  # Ctrl-C, too: who waits for the server gives up
-                self.connection.close()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        try:
+            turns = dict(at_once(self._turn, asked, self.connection.at_once))
+        except BaseException:  # Ctrl-C, too: who waits for the server gives up
+            self.connection.close()
+            raise
+        return [turns[place] for place in range(len(asked))]
 
     def probed(self) -> tuple[EndpointSampler, bool]:
         """This sampler as the server can be asked, and whether it counts tokens; found out with a word or two.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -152,6 +154,23 @@ def test_a_limit_of_the_server_loses_no_turn_and_who_fails_ends_the_waiting_of_a
     with pytest.raises(EndpointError, match="HTTP 500"):
         sample(server, ["a", "b"], tries=2)
     assert monotonic() - started < 120  # not half an hour
+
+
+def test_ctrl_c_does_not_wait_for_a_server_that_is_silent(server: Server) -> None:
+    over, replied = threading.Event(), list[str]()
+
+    def silent(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        if body["prompt"] == "a":
+            os.kill(os.getpid(), signal.SIGINT)
+        over.wait(60)
+        replied.append(body["prompt"])
+        return completion("x")
+
+    server.handle = silent
+    with pytest.raises(KeyboardInterrupt):
+        sample(server, list("abc"))
+    assert not replied
+    over.set()
 
 
 def test_errors_say_what_is_wrong(server: Server) -> None:
