@@ -133,10 +133,18 @@ def test_a_key_that_no_longer_holds_is_held_against_the_server_and_no_request(tm
         open_endpoint(ill.base)
 
 
+class Longer(Faults):
+    """It wants to be left alone for a second, and then for a day."""
+
+    def of(self, body: Mapping[str, Any], attempt: int) -> Fault | None:
+        object.__setattr__(self, "after", 1 if attempt == 1 else 86_400)
+        return "busy"
+
+
 def test_a_busy_server_is_left_alone_for_as_long_as_it_says() -> None:
-    with ScriptedServer(reply, Faults(1.0, ("busy",), after=1)) as server:
+    with ScriptedServer(reply, Longer()) as server:
         started = monotonic()
-        with Client(endpoint(server, replace(PATIENT, minutes=1.5 / 60))) as client:
+        with Client(endpoint(server, replace(PATIENT, minutes=5.0))) as client:
             [found] = client.generate(requests(1))
         assert (found.failure and found.failure.kind, server.asked) == ("busy", 2)
         assert monotonic() - started > 0.9
@@ -154,7 +162,7 @@ def test_a_server_with_a_limit_is_asked_as_fast_as_it_takes_requests(caplog: pyt
         with Client(endpoint(server, Patience(tries=1, pause=0.1, longest=1.0))) as client:
             started = monotonic()
             found = client.generate(requests(120))
-            assert monotonic() - started < 10 * 120 / 40
+            assert monotonic() - started < 20 * 120 / 40  # also on a busy machine
         assert all(one.ok for one in found)
         assert sum(one.tries for one in found) == server.asked < 3 * 120
     [said] = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
