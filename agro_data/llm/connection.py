@@ -136,15 +136,17 @@ class Connection:
     def _may_send(self) -> bool:
         """Wait until the server can take a request; whether it is worth asking at all."""
         place = object()
-        while not self.stopped.is_set():
-            seconds = self.pace.ahead(place)
-            if not seconds:
-                return True
-            if self.pace.busy_for() > 60.0 * self.patience.minutes:
-                break
-            self.stopped.wait(min(seconds, LOOK))
-        self.pace.leave(place)
-        return False
+        try:
+            while not self.stopped.is_set():
+                seconds = self.pace.ahead(place)
+                if not seconds:
+                    return True
+                if self.pace.busy_for() > 60.0 * self.patience.minutes:
+                    break
+                self.stopped.wait(min(seconds, LOOK))
+            return False
+        finally:  # by Ctrl-C, too: nobody would pass who stands behind
+            self.pace.leave(place)
 
     def _how_long(self, refused: float, after: float) -> str:
         more = f", and asks to be left alone for {clock(after)}" if after else ""

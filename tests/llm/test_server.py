@@ -322,6 +322,19 @@ def test_who_waits_for_a_busy_server_keeps_its_place() -> None:
     assert pace.ahead("a", now=130.0) == 0
 
 
+def test_who_is_interrupted_as_it_waits_stands_in_nobodys_way() -> None:
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise KeyboardInterrupt
+
+    connection = Connection("http://127.0.0.1:9/v1", stopped=Interrupted())
+    now = monotonic()
+    connection.pace.busy(sent=now, after=1.0, now=now)
+    with pytest.raises(KeyboardInterrupt):
+        connection.ask("models")
+    assert connection.pace.ahead("next", now=now + 60.0) == 0.0
+
+
 def test_retry_after_is_seconds_or_a_date() -> None:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     assert _seconds("7") == 7.0
