@@ -33,6 +33,10 @@ FAULTY = [
 SOUND = [
     ("Which depot has the largest room?", "SELECT name FROM depot ORDER BY room DESC LIMIT 1"),
     ("Which depot has the smallest room?", "SELECT name FROM depot ORDER BY room NULLS LAST LIMIT 1"),
+    (
+        "List the first depot by room, unknown ones before all.",
+        "SELECT name FROM depot ORDER BY room NULLS First LIMIT 1",
+    ),
     ("Which depot has the smallest known room?", "SELECT name FROM depot WHERE room > 0 ORDER BY room LIMIT 1"),
     ("Which depot was opened first?", "SELECT name FROM depot ORDER BY opened LIMIT 1"),
     ("What are the depots by room?", "SELECT name FROM depot ORDER BY room, name"),

@@ -1,10 +1,12 @@
 """NULL as an extreme: SQLite sorts it before every value, so the first rows are those of which nothing is known.
 
-Each finding is demonstrated: without the rows whose key is NULL, LIMIT keeps others.
+Each finding is demonstrated: without the rows whose key is NULL, LIMIT keeps others. SQL that says NULLS FIRST means
+them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -20,11 +22,13 @@ from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.names.resolution import Resolution
 from agro_data.verify.edits import Change, edited, narrowed
 
+_SAID = re.compile(r"\bnulls\s+first\b", re.IGNORECASE)  # in the tree it is as if nothing was said
+
 
 def offer_without_nulls(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
     """What is offered for one pair: the same without the rows whose key is NULL."""
     sql, dialect = pair.sql, profile.dialect
-    for scope in found.scopes:
+    for scope in found.scopes if not _SAID.search(sql) else ():
         select = scope.select
         order = select.args.get("order")
         if order is None or select.args.get("limit") is None or select.find(exp.Window) is not None:
