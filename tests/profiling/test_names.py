@@ -199,6 +199,8 @@ def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, sai
         ("from status", "text", "category", "previous status"),
         ("to status", "text", "identifier", "new status"),
         ("to depot ID", "integer", "identifier", "destination depot ID"),
+        ("to do", "text", "text", "to do"),
+        ("from whom", "text", "category", "from whom"),
         ("to value", "real", "measure", "to value"),
         ("license exp", "date", "date", "license expiry date"),
         ("license exp", "integer", "measure", "license exp"),

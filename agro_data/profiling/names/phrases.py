@@ -46,6 +46,7 @@ _WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _TURNS = {"from": "previous", "to": "new"}  # of what one thing has after another
 _CHANGES = frozenset(["status", "stage", "phase", "state", "step", "level", "grade", "tier", "plan", "value"])
+_NO_PLACES = frozenset(["do", "be", "go", "have", "who", "whom", "which", "now", "scratch"])  # "to do"
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
 _NO_NAMES = {"address": "street"} | dict.fromkeys(
     ("answer", "comment", "message", "note", "post", "question", "quote", "review", "tweet"), "text"
@@ -116,8 +117,10 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         sort = "time" if column.kind == "time" else column.role
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     end, _, what = phrase.partition(" ")
-    if what and end in _ENDS and column.role in ("identifier", "category", "text"):  # what "has to status 5"?
-        return f"{_TURNS[end] if what.split(' ')[0] in _CHANGES else _ENDS[end][0]} {what}"
+    noun = what.split(" ")[0]
+    placed = bool(noun) and noun not in _NO_PLACES and column.role in ("identifier", "category", "text")
+    if placed and end in _ENDS:  # what "has to status 5"?
+        return f"{_TURNS[end] if noun in _CHANGES else _ENDS[end][0]} {what}"
     if column.role == "date" and last == "exp":
         return f"{first} expiry date"
     if phrase == singular and column.role == "text" and column.kind == "text":
