@@ -429,8 +429,8 @@ def atoms_on(
         if scene.same(alias, other):
             atoms += below
             continue
-        if scene.lacks_day(alias, join, other):
-            atoms.append(missing(scene.one(other), negated=True, voice=scene.voice))
+        if not below and scene.leaves_out(alias, join, other):
+            atoms.append(_has(scene, alias, join, other))
             continue
         if not below and up and not _spoken_of(scene, alias, other):
             atoms.append(Atom(have=words.article(scene.one(other))))
@@ -442,15 +442,16 @@ def atoms_on(
 
 def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
     """Whether the query uses a column of `other` or of what is joined beyond it, or only asks that it exists."""
-    query = scene.query
-    beyond, frontier = {other}, [other]
-    while frontier:
-        for further, _, _ in scene.neighbours(frontier.pop()):
-            if further not in beyond and further != alias:
-                beyond.add(further)
-                frontier.append(further)
+    query, beyond = scene.query, scene.beyond(alias, other)
     used = (query.select, query.where, query.group_by, query.having, query.order_by, query.keep)
     return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
+
+
+def _has(scene: Scene, alias: str, join: Join, other: str) -> Atom:
+    """That a row of `alias` has the one of `other` that it is joined to: "a contractor", "a known due date"."""
+    if scene.is_day(other) or scene.dangles(alias, join):
+        return missing(scene.one(other), negated=True, voice=scene.voice)
+    return Atom(have=words.article(scene.one(other)))
 
 
 def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, plural: bool) -> Atom:

@@ -20,6 +20,9 @@ from agro_data.profiling.profile import DatabaseProfile
 
 def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voice) -> Content:
     """Values that occur under both conditions, under either, or under one and not the other."""
+    if operation.operator != "union_all":  # no row comes twice
+        both = replace(operation.left, distinct=True), replace(operation.right, distinct=True)
+        operation = replace(operation, left=both[0], right=both[1])
     # Both sides are worded alike, so that their difference stands out.
     voices = voice, voice.twin()
     sides = zip((operation.left, operation.right), voices, strict=True)

@@ -98,6 +98,10 @@ class Scene:
                 found[alias] = of[0]
         return found
 
+    def is_day(self, alias: str) -> bool:
+        """Whether a source is read for the date of other rows."""
+        return alias in self._days
+
     def bearer(self, column: Column) -> str:
         """The source whose rows a column says something of, its own but for a date that is kept in a calendar: a day
         is the due date of an invoice, and its month that of the order whose only date it is.
@@ -110,14 +114,44 @@ class Scene:
         only = len(keys) == 1 and table.by_name[column.name].phrase.lower() not in self._own_phrases(base)
         return base if only or column.name == day_of(table) else column.source
 
-    def lacks_day(self, base: str, join: Join, other: str) -> bool:
-        """Whether rows of `base` without a day are left out by the join to it, and no condition is on that day."""
-        child = self.tables.get(base)
-        conditions = (n for n in walk(self.query.where) if isinstance(n, Column) and n.source == other)
-        if child is None or self._days.get(other) != base or join.kind == "left" or any(conditions):
+    def leaves_out(self, base: str, join: Join, other: str) -> bool:
+        """Whether the join from rows of `base` up to `other` leaves out those that have none, and nothing shows it: no
+        condition on what is joined, no group by it, and no list of all different such things.
+        """
+        child, query = self.tables.get(base), self.query
+        if child is None or join.kind == "left" or (join.left if join.direction == "up" else join.right) != base:
             return False
-        keys = [pair[0 if join.left == base else 1] for pair in join.columns]
-        return any(child.by_name[key].null_share > 0 for key in keys)
+        shown = tuple(o.expression for o in query.select) if query.distinct else ()
+        groups = () if self.is_day(other) else (query.group_by, query.keep.partition if query.keep else ())
+        beyond = self.beyond(base, other)
+        sources = {n.source for n in walk((query.where, groups)) if isinstance(n, Column)}
+        told = {n.source for n in walk(shown) if isinstance(n, Column)}
+        if sources & beyond or (told and told <= beyond and not self.is_day(other)):
+            return False
+        lacking = any(child.by_name[name].null_share > 0 for name in self.key_columns(base, join))
+        return lacking or self.dangles(base, join)
+
+    def key_columns(self, base: str, join: Join) -> tuple[str, ...]:
+        """The columns of `base` by which a join leads to what it belongs to."""
+        return tuple(pair[0 if join.left == base else 1] for pair in join.columns)
+
+    def dangles(self, base: str, join: Join) -> bool:
+        """Whether some rows of `base` refer along the join to rows that are not there."""
+        table, columns = self.tables.get(base), self.key_columns(base, join)
+        keys = (
+            k for k in self.profile.foreign_keys if table is not None and (k.table, k.columns) == (table.name, columns)
+        )
+        return any(key.orphan_share > 0 for key in keys)
+
+    def beyond(self, alias: str, other: str) -> set[str]:
+        """`other` and all that is joined beyond it, as seen from its neighbour `alias`."""
+        found, frontier = {other}, [other]
+        while frontier:
+            for further, _, _ in self.neighbours(frontier.pop()):
+                if further not in found and further != alias:
+                    found.add(further)
+                    frontier.append(further)
+        return found
 
     def relation(self, join: Join) -> str:
         """The relation phrase of a join along a foreign key ("placed by"), where `semantics.yml` gives one."""
