@@ -255,13 +255,44 @@ def test_what_a_flag_asks_is_said_as_its_answer(
     assert all(re.search(rf"{wanted}\b", text) for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("name", "phrase", "value", "wanted"),
+    [("active", "active", 1, "active"), ("active", "active", "N", "not active"),
+     ("current_flag", "current", "Y", "current"), ("discontinued_ind", "discontinued", 0, "not discontinued"),
+     ("returned_late", "returned late", 1, "returned late"), ("in_stock", "in stock", "yes", "in stock"),
+     ("paid_in_full", "paid in full flag", "n", "not paid in full"), ("part_time", "part time", 1, "part time"),
+     ("is_main_in_charge", "main in charge flag", "F", "not main in charge")],
+)  # fmt: skip
+def test_a_flag_that_is_called_by_how_rows_are_says_how_they_are(
+    name: str, phrase: str, value: int | str, wanted: str
+) -> None:
+    for kind in ("integer", "text"):
+        flag = column(name, kind, "boolean", phrase)
+        assert stated(flag, value) == (f"are {wanted}", f"is {wanted}")
+        opposite = wanted.removeprefix("not ") if wanted.startswith("not ") else f"not {wanted}"
+        assert stated(flag, value, equal=False) == (f"are {opposite}", f"is {opposite}")
+
+
+def test_what_is_not_another_value_of_a_flag_is_said_as_the_other(store: DatabaseProfile) -> None:
+    test = Comparison("!=", Column("f", "is_hidden"), Value(1, ("film", "is_hidden")))
+    texts = said(Query((Source("f", "film"),), (Output(_COUNT),), where=test), store)
+    assert all("not hidden" in text for text in texts)
+
+
 def test_what_a_flag_asks_in_a_noun_stays_a_flag() -> None:
-    """Nobody says that rows "are not main series"."""
-    for name, phrase in (("is_main_series", "main series flag"), ("is_remake", "remake flag"), ("active", "active")):
+    """Nobody says that rows "are not main series", or "are transfer"."""
+    nouns = ("is_main_series", "main series flag"), ("is_remake", "remake flag"), ("transfer", "transfer")
+    for name, phrase in (*nouns, ("amount_paid_in_full", "amount paid in full"), ("in", "in"), ("of_age", "of age")):
         assert stated(column(name, "integer", "boolean", phrase), 0) is None
     assert stated(column("leased", "boolean", "boolean", "leased"), False) == ("are not leased", "is not leased")
     assert stated(column("remake", "boolean", "boolean", "remake"), False) is None
-    assert stated(column("is_hidden", "integer", "boolean", "hidden flag", null_share=0.1), 0) is None
+
+
+def test_where_a_flag_may_be_missing_only_a_yes_is_said() -> None:
+    hidden = column("is_hidden", "integer", "boolean", "hidden flag", null_share=0.1)
+    assert stated(hidden, 1) == ("are hidden", "is hidden")
+    assert stated(hidden, 0) is None
+    assert stated(hidden, 1, equal=False) is None
 
 
 def test_what_is_one_is_said_in_the_singular(store: DatabaseProfile) -> None:

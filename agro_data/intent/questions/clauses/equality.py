@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agro_data.databases.types import Cell
@@ -12,7 +13,7 @@ from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.naming.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
-from agro_data.profiling.names.words import is_adjective, is_participle, pieces_of
+from agro_data.profiling.names.words import PREPOSITIONS, is_adjective, pieces_of
 from agro_data.profiling.profile import ColumnProfile
 
 DESCRIBED = "described as "  # what a code means that has no other name: "the status Closed"
@@ -20,6 +21,8 @@ _HOMES = ("city", "town", "state", "county")
 # Values of such columns stand before the noun where they are one plain word.
 _ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", "status", "style", "type")
 _SENSES = {True: ("1", "true", "yes", "y", "t"), False: ("0", "false", "no", "n", "f")}
+_FLAGS = frozenset(("flag", "flg", "ind", "indicator", "yn"))  # what a flag's name may end in
+_PLACING = frozenset(("at", "for", "in", "on", "over", "under"))
 _ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 
 
@@ -38,29 +41,43 @@ def called(scene: Scene, column: Column, predicate: Comparison, text: str) -> st
     return ""
 
 
-def stated(column: ColumnProfile, value: Cell) -> tuple[str, str] | None:
-    """Plural and singular predicate of rows in which a flag that asks, `is_hidden` or `has_children`, has a value.
+def stated(column: ColumnProfile, value: Cell, equal: bool = True) -> tuple[str, str] | None:
+    """Plural and singular predicate of rows in which a flag that asks, `is_hidden` or `has_children`, has a value, or,
+    where not `equal`, the other one.
 
-    So of what is declared as true or false and called by an adjective alone, `hazardous`, and of any flag that is
-    called by a participle, `cancelled`. None where the name does not ask, where rows may lack the flag, or where no
-    predicate can be made of it.
+    So of any flag that is called by how rows are, `active`, `returned_late_flag`, or by where they are,
+    `on_scholarship`. None where no predicate can be made of the name, and of those of which a flag says no where others
+    lack it: these are not so either.
     """
-    first, *rest = [piece.lower() for piece in pieces_of(column.name)] or [""]
-    bare = not rest and (is_participle(first) or (column.kind == "boolean" and is_adjective(first)))
-    known = column.role == "boolean" and not column.null_share and not column.named and (bool(rest) or bare)
+    pieces = [piece.lower() for piece in pieces_of(column.name)]
+    while len(pieces) > 1 and pieces[-1] in _FLAGS:
+        pieces.pop()
     sense = next((sense for sense, texts in _SENSES.items() if str(value).lower() in texts), None)
-    if not known or sense is None:
+    if column.role != "boolean" or column.named or sense is None or (column.null_share and not (equal and sense)):
         return None
+    no = "" if sense == equal else "not "
     stem = column.phrase.removesuffix(" flag")
-    if first == "has" and stem.startswith("has "):
+    if pieces[0] == "has" and len(pieces) > 1 and stem.startswith("has "):
         have = stem.removeprefix("has ")
-        return (f"have {have}", stem) if sense else (f"do not have {have}", f"does not have {have}")
-    no = "" if sense else "not "
-    if first != "is" and not bare:
-        return None
-    if stem in STATES or is_adjective(stem.rsplit(" ", 1)[-1].lower()):
+        return (f"do not have {have}", f"does not have {have}") if no else (f"have {have}", stem)
+    asks = pieces[0] == "is" and len(pieces) > 1
+    if _tells_state(pieces) or (asks and (_tells_state(stem.split(" ")) or is_adjective(stem.rsplit(" ", 1)[-1]))):
         return f"are {no}{stem}", f"is {no}{stem}"
-    return (f"are {no}{words.plural(stem)}", f"is {no}{words.article(stem)}") if words.is_person(stem) else None
+    if asks and words.is_person(stem):
+        return f"are {no}{words.plural(stem)}", f"is {no}{words.article(stem)}"
+    return None
+
+
+def _tells_state(said: Sequence[str]) -> bool:
+    """Whether words say how something is, or where: "active", "returned late", "paid in full", "under warranty"."""
+    if said[0] in _PLACING or " ".join(said) in STATES:
+        return len(said) > 1 or said[0] in STATES
+    end = next((at for at, word in enumerate(said) if word in PREPOSITIONS), len(said))
+    return end > 0 and all(map(_is_quality, said[:end]))
+
+
+def _is_quality(word: str) -> bool:
+    return word in STATES or is_adjective(word) or (word.endswith("ly") and len(word) > 4)
 
 
 def by_meaning(made: Atom, phrase: str, text: str, person: bool, voice: Voice) -> Atom:

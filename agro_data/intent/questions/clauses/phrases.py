@@ -275,8 +275,8 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     equal = predicate.operator == "="
     if isinstance(right, Value):
         text = say_value(right, profile, voice)
-        own = profile is not None and equal and isinstance(left, Column) and scene.same(base, left.source)
-        if profile is not None and own and (state := stated(profile, right.value)) is not None:
+        flag = predicate.operator in ("=", "!=") and isinstance(left, Column) and scene.same(base, left.source)
+        if profile is not None and flag and (state := stated(profile, right.value, equal)) is not None:
             return Atom(verb=state)
         name = called(scene, left, predicate, text) if isinstance(left, Column) else ""
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice, _whole(profile))

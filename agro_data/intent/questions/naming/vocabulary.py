@@ -16,8 +16,8 @@ WITHOUT_PLURAL = frozenset((
 # Names that say how rows may be: nothing can be counted by "actives".
 STATES = frozenset((
     "active", "approved", "archived", "available", "cancelled", "closed", "completed", "current", "default",
-    "deleted", "disabled", "enabled", "hidden", "inactive", "inducted", "open", "private", "public", "published",
-    "valid", "verified", "visible",
+    "deleted", "disabled", "enabled", "full time", "hidden", "inactive", "inducted", "open", "part time", "private",
+    "public", "published", "valid", "verified", "visible",
 ))
 
 # Singular although they end in -s.
