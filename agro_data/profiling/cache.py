@@ -26,6 +26,7 @@ from agro_data.profiling.profile import (
     Metric,
     NullRule,
     TableProfile,
+    Unknown,
     Versions,
     Within,
 )
@@ -131,7 +132,18 @@ def code_version() -> str:
 
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (ColumnProfile, ForeignKey, Metric, Mark, NullRule, Versions, Within, TableProfile, DatabaseProfile)
+    for kind in (
+        ColumnProfile,
+        ForeignKey,
+        Metric,
+        Mark,
+        NullRule,
+        Unknown,
+        Versions,
+        Within,
+        TableProfile,
+        DatabaseProfile,
+    )
 }
 
 

@@ -158,6 +158,14 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Rows that stand for none, for others to refer to where there is no such thing: those with `numbers` in `key`."""
+
+    key: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TableProfile:
     """One table or view: its columns, keys and how people call it."""
 
@@ -183,6 +191,7 @@ class TableProfile:
     null_rules: tuple[NullRule, ...] = ()
     versions: Versions | None = None
     deleted: Mark | None = None
+    unknown: Unknown | None = None
     described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
     namespace: str = ""  # the schema of the database in which it stands, "" for `main`

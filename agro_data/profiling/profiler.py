@@ -24,6 +24,7 @@ from agro_data.profiling.keys.candidates import key_candidates
 from agro_data.profiling.keys.link_keys import link_key
 from agro_data.profiling.keys.row_versions import keeps_versions, with_versions
 from agro_data.profiling.keys.settling import settled_keys
+from agro_data.profiling.keys.unknown_members import with_unknown_members
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.names.denoting import Numbering
 from agro_data.profiling.names.naming import Hints, Names, name_database
@@ -80,11 +81,15 @@ def profile_database(database: Database, *, values: bool = True, side_values: bo
             numbered.add(name, names[name].words, read.statistics.values())
         up = keys_by_table(keys)
         made = [
-            with_versions(
+            with_unknown_members(
                 connection,
-                _table_profile(read, names[name], own, semantics, numbered, link_key(connection, read, own, names)),
-                (names[name].singular, names[name].plural),
-                {column for key in own for column in key.columns},
+                with_versions(
+                    connection,
+                    _table_profile(read, names[name], own, semantics, numbered, link_key(connection, read, own, names)),
+                    (names[name].singular, names[name].plural),
+                    {column for key in own for column in key.columns},
+                ),
+                keys,
             )
             for name, read in reads.items()
             for own in [up.get(name, [])]
@@ -127,6 +132,7 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 null_rules=(),
                 versions=None,
                 deleted=None,
+                unknown=None,
                 columns=tuple(
                     replace(
                         column.without_values(),

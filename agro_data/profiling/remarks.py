@@ -28,6 +28,7 @@ def remarks(
     yield from _aside(tables)
     yield from _versions(tables)
     yield from _deleted(tables)
+    yield from _unknown(tables)
     yield from _coded(tables, keys)
     yield from _totals(tables)
     yield from _endless(tables)
@@ -68,6 +69,16 @@ def _deleted(tables: Sequence[TableProfile]) -> Iterator[str]:
             f"{', '.join(marked)}: rows that are marked as deleted do not count, as the evidence of questions says; to "
             "have them count, hide the column in a semantics.yml"
         )
+
+
+def _unknown(tables: Sequence[TableProfile]) -> Iterator[str]:
+    for table in tables:
+        if table.unknown is not None:
+            numbers = " or ".join(map(str, table.unknown.numbers))
+            yield (
+                f"table {table.name!r}: rows with {table.unknown.key} {numbers} stand for unknown {table.plural}, and "
+                "do not count, as the evidence of questions says"
+            )
 
 
 def _coded(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> Iterator[str]:

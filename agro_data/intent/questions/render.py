@@ -12,6 +12,7 @@ from agro_data.intent.questions.frames.special import best_of_each, pairs, set_o
 from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.styles import ask
 from agro_data.intent.questions.voice import Voice
+from agro_data.intent.sampling.known_members import without_known
 from agro_data.intent.sampling.undeleted import without_marks
 from agro_data.intent.sampling.versions import as_said
 from agro_data.intent.tree import Case, Intent, Output, Query, SetOperation, Window, walk
@@ -34,8 +35,9 @@ def render_question(intent: Intent, profile: DatabaseProfile, style: str, seed: 
     on an unknown style and `KeyError` when the tree names a table, column or metric that the profile lacks.
     """
     voice = Voice(style, intent.db_id, intent.seed, seed)
-    query, definitions = without_marks(intent.query, profile)
-    for definition in definitions:
+    query, of_deleted = without_marks(intent.query, profile)
+    query, of_unknown = without_known(query, profile)
+    for definition in (*of_deleted, *of_unknown):
         voice.note(definition)
     text = ask(content_of(*as_said(query, profile), voice), style, voice)
     return Question(" ".join(text.split(" ")), style, voice.evidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agro_data.intent.sampling.kept_counts import counts_what_is_kept
+from agro_data.intent.sampling.known_members import without_known
 from agro_data.intent.sampling.one_unit import mixes_units
 from agro_data.intent.sampling.undeleted import without_marks
 from agro_data.intent.tree import (
@@ -55,12 +56,12 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     0.6 more. Joins: each beyond the first 0.9, beyond the second 0.8 more. Each query inside another beyond the first
     0.8. Windows, bands, shares and the like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key
     0.7; a list in order of a column that it does not show 0.85. Bounds that include their value and negated lists 0.9.
-    That rows are not deleted nobody says, and it counts nothing.
+    That rows are not deleted, or stand for a thing, nobody says, and it counts nothing.
     A subject that links or codes others by `_SUBJECT`, one nobody named rows of 0.85. The best of each group 0.75.
     """
     if mixes_units(query, profile) or counts_what_is_kept(query, profile):
         return 0.0
-    query, _ = without_marks(query, profile)
+    query, _ = without_known(without_marks(query, profile)[0], profile)
     nodes = list(walk(query))
     queries = [n for n in nodes if isinstance(n, Query)]
     tables = {s.alias: profile.by_name.get(s.table) for q in queries for s in q.sources}

@@ -13,6 +13,7 @@ from agro_data.intent.rendering.renderings import renderings
 from agro_data.intent.sampling.atlas import Atlas, has_blanks, is_kept_of_row
 from agro_data.intent.sampling.choose import fixed, repeats
 from agro_data.intent.sampling.filters import conditions
+from agro_data.intent.sampling.known_members import held_to_known
 from agro_data.intent.sampling.one_unit import in_one_unit
 from agro_data.intent.sampling.plausibility import plausibility
 from agro_data.intent.sampling.prior import Prior, default_prior
@@ -127,9 +128,12 @@ def _draft(
 
 
 def settled(scene: Scene, draft: Draft | None) -> Draft | None:
-    """The draft, asked of rows that belong together: of one unit, and of those that are current and not deleted."""
+    """The draft, asked of rows that belong together: of one unit, and of those that are current, not deleted, and
+    stand for a thing.
+    """
     draft, profile = in_one_unit(scene, draft), scene.atlas.profile
     query = None if draft is None else held_to_undeleted(held_to_current(draft.query, profile), profile)
+    query = None if query is None else held_to_known(query, profile)
     return None if draft is None or query is None else replace(draft, query=query)
 
 

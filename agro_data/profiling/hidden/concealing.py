@@ -77,6 +77,7 @@ def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[st
         null_rules=tuple(rule for rule in table.null_rules if not _says(rule, dropped, taken)),
         versions=_versions(table.versions, dropped, taken),
         deleted=None if table.deleted is not None and table.deleted.column in dropped else table.deleted,
+        unknown=None if table.unknown is not None and table.unknown.key in dropped else table.unknown,
         sample_rows=tuple(tuple(row[place] for place in kept) for row in rows),
     )
 
