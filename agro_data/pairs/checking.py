@@ -27,6 +27,7 @@ from agro_data.pairs.values.literal_forms import check_literal_forms, offer_afte
 from agro_data.pairs.values.literals import check_literals
 from agro_data.pairs.values.nulls import check_nulls
 from agro_data.pairs.values.nulls_first import offer_without_nulls
+from agro_data.pairs.values.nulls_unlike import offer_with_nulls
 from agro_data.pairs.values.read_as_dates import check_read_as_dates
 from agro_data.pairs.values.sizes import check_sizes
 from agro_data.pairs.values.texts_against_numbers import check_texts_against_numbers
@@ -42,6 +43,7 @@ _OF_BOTH = (
     offer_negated,
     offer_after_days,
     offer_without_nulls,
+    offer_with_nulls,
     offer_averages,
 )
 

@@ -130,6 +130,13 @@ _KINDS = (
         "leave the rows without a value out (IS NOT NULL), or say NULLS LAST",
     ),
     Kind(
+        "null_left_out",
+        "warning",
+        False,
+        "Rows without a value fail `<>`, NOT IN or NOT LIKE",
+        "add OR x IS NULL if they count, x IS NOT NULL if they do not",
+    ),
+    Kind(
         "null_averaged",
         "warning",
         False,
