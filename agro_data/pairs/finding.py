@@ -233,6 +233,13 @@ _KINDS = (
         "A date is in another form than the column's, which changes the answer",
         "write it as the data do; of moments ask up to the end of a day, or from there",
     ),
+    Kind(
+        "day_cut_short",
+        "note",
+        True,
+        "Moments are to be no later than a day, which ends at its first",
+        "compare with the day after it by <",
+    ),
     Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
     Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
     Kind("number_differs", "warning", True, "Question and SQL name different numbers", "make them agree"),

@@ -108,6 +108,26 @@ def test_what_is_after_a_day_is_no_moment_of_it(
     assert not any(one.mended for one in told)
 
 
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_last_day_that_ends_at_its_first_moment_is_noted_before_a_row_shows_it(dialect: str, tmp_path: Path) -> None:
+    schema = """CREATE TABLE sale (id INTEGER PRIMARY KEY, made TIMESTAMP, night TIMESTAMP);
+        INSERT INTO sale VALUES (1, '2023-01-01 08:15:00', '2023-01-01 00:00:00'),
+            (2, '2023-05-17 12:00:00', '2023-05-17 00:00:00');"""
+    asked = {
+        "SELECT id FROM sale WHERE made <= '2023-06-30'": True,
+        "SELECT id FROM sale WHERE made BETWEEN '2023-02-01' AND '2023-06-30'": True,
+        "SELECT id FROM sale WHERE made < '2023-07-01'": False,
+        "SELECT id FROM sale WHERE made <= '2023-07-01'": False,  # the end of the month before
+        "SELECT id FROM sale WHERE made <= '2023-06-30 23:59:59'": False,
+        "SELECT id FROM sale WHERE night <= '2023-06-30'": False,  # days, as moments
+        "SELECT id FROM sale WHERE made <= '2023-05-17'": False,  # told by another answer
+    }
+    found = checked(verify_pairs, tmp_path, dialect, schema, [("Which were made?", sql) for sql in asked])
+    kinds = [{one.kind for one in pair.findings} for pair in found.checked]
+    assert ["day_cut_short" in some for some in kinds] == list(asked.values())
+    assert "literal_other_form" in kinds[-1]
+
+
 def test_duckdb(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "sales.duckdb") as connection:
         connection.execute("CREATE TABLE sale (id INTEGER, made TIMESTAMP, day DATE, compact VARCHAR)")

@@ -2,7 +2,8 @@
 a day with moments, none of which is equal to it, and most of which come after it. What is after a day is no moment of
 it, where the question says "after".
 
-Each finding is demonstrated: with the date in the column's form the answer is another.
+Each finding is demonstrated: with the date in the column's form the answer is another. That a day which is to be the
+last ends at its first moment is noted where no row shows it yet, too.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def check_literal_forms(
 ) -> dict[str, list[Finding]]:
     """Findings of each statement."""
     offers = [list(_offers(sql, found, profile)) for sql, found in names.items()]
-    return dict(zip(names, demonstrated(database, offers, sandbox), strict=True))
+    shown = dict(zip(names, demonstrated(database, offers, sandbox), strict=True))
+    return {sql: some or list(_cut_short(names[sql], profile)) for sql, some in shown.items()}
 
 
 def offer_after_days(pair: Pair, found: Resolution, profile: DatabaseProfile) -> Iterator[Offer]:
@@ -139,6 +141,25 @@ def _with_moments(use: _Use, column: ColumnProfile, dialect: Dialect) -> _Change
     day = exp.func("SUBSTR", use.column.copy(), exp.Literal.number(1), exp.Literal.number(10), dialect=dialect)
     part = day if text else exp.cast(use.column.copy(), "DATE")
     return _Change(((use.column, part),), "with all moments of that day the answer is another", False)
+
+
+def _cut_short(found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
+    """A last day of which no row but those of its first moment would come out, whatever is there now."""
+    for use in _uses(found):
+        place = found.place(use.column)
+        column = profile_at(place, profile) if place is not None else None
+        if column is None or place is None or not use.last or not _is_day_of_moments(use, column) or _ends_before(use):
+            continue
+        later = next((value for value, _ in column.common if _is_later(str(value))), None)
+        if later is not None:
+            has = f"{'.'.join(place)} has {str(later)!r}, the SQL {use.text!r}"
+            yield Finding("day_cut_short", f"{has}: of that day only the first moment passes, though no row shows it.")
+
+
+def _is_later(moment: str) -> bool:
+    """Whether a moment is not the first of its day."""
+    match = _ISO.fullmatch(moment)
+    return match is not None and match[3] is not None and _MIDNIGHT.fullmatch(match[3]) is None
 
 
 def _without_day(use: _Use, column: ColumnProfile) -> _Change | None:
