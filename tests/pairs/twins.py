@@ -297,6 +297,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("For each stall show the average total amount.", "SELECT stall_id, avg(amount) FROM sale GROUP BY stall_id"),
     ),
     (
+        "total_missing",
+        ("How much do all sales of stall 1 bring in total?", "SELECT avg(amount) FROM sale WHERE stall_id = 1"),
+        ("How many sales are there in total, and what do they bring?", "SELECT COUNT(*), avg(amount) FROM sale"),
+    ),
+    (
         "total_missing",  # another total
         ("Which stalls have a total sale amount over 5?",
          "SELECT stall_id FROM sale GROUP BY stall_id HAVING avg(amount) > 5"),
