@@ -114,6 +114,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Which town is Daan in?", "SELECT town FROM stall WHERE name = 'Daan'"),
     ),
     (
+        "value_differs",  # a slip in the last letter, which is no ending of a name in capitals
+        ("Which town is PEARSO in?", "SELECT town FROM stall WHERE upper(name) = 'PEARSON'"),
+        ("Which towns are the PEARSONS in?", "SELECT town FROM stall WHERE upper(name) = 'PEARSON'"),
+    ),
+    (
         "number_differs",
         ("Stalls opened after 2004?", "SELECT name FROM stall WHERE opened > 2000"),
         ("Stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),

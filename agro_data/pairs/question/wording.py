@@ -25,6 +25,7 @@ from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
 
+_ALMOST = 0.85  # of the letters, from which two words differ by a slip
 _COUNTED = re.compile(
     r"how many|how much|number|count|amount|total|quantity|frequency|times|size|sum|many|# of|enrol", re.IGNORECASE
 )
@@ -50,6 +51,7 @@ _MONTHS = tuple(month.lower() for month in MONTHS)
 _DAYS = {day: "weekday" if number < 5 else "weekend" for number, day in enumerate(_WEEK)}
 _NEW_YEAR = re.compile(r"(\d{4})-01-01\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
+_CAPITALS = re.compile(r"(?<![\w'\u2019-])[A-Z]{4,}(?![\w'\u2019-])")
 
 
 def check_wording(question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile) -> list[Finding]:
@@ -78,10 +80,14 @@ def check_wording(question: str, evidence: str, sql: str, found: Resolution, pro
 def _texts(question: str, evidence: str, sql: SqlValues, tables: Set[str]) -> Iterator[Finding]:
     told = plain(f"{question} {evidence}")
     told_words = set(words_of(f"{question} {evidence}"))
-    unasked = [text for text in sql.asked if plain(text) and not _is_told(text, told, told_words)]
+    paired: set[str] = set()
+    for word, text in _in_capitals(question, sql, told_words):
+        paired.add(text)
+        yield Finding("value_differs", f"The question says {word!r}, the SQL {text!r}.")
+    asked = [text for text in sql.asked if text not in paired]
+    unasked = [text for text in asked if plain(text) and not _is_told(text, told, told_words)]
     unasked = [text for text in unasked if not says_time(text, question)]
     names = {table.lower() for table in tables}
-    paired: set[str] = set()
     for value in quoted_values(question):
         if _is_in_sql(value, sql):
             continue
@@ -102,6 +108,27 @@ def _texts(question: str, evidence: str, sql: SqlValues, tables: Set[str]) -> It
             yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
         elif _says_something(text) and text.lower() not in names and not _is_meant(text, f"{question} {evidence}"):
             yield Finding("value_not_asked", f"{text!r} of the SQL is not in the question or the evidence.")
+
+
+def _in_capitals(question: str, sql: SqlValues, told_words: Set[str]) -> Iterator[tuple[str, str]]:
+    """Words of capitals, which have no endings as other words have, that no value of the SQL has, each with one that
+    has a word spelt almost so, which the question lacks: SWEAZ and SWEAZY.
+    """
+    if question.isupper():
+        return
+    for word in dict.fromkeys(_CAPITALS.findall(question)):
+        wanted = word.lower()
+        for text in dict.fromkeys(sql.asked) if wanted not in sql.words else ():
+            others = (part for part in plain(text).split() if part not in told_words)
+            if any(_is_almost(wanted, part) for part in others):
+                yield word, text
+                break
+
+
+def _is_almost(one: str, other: str) -> bool:
+    """Two spellings that differ in a letter or two, but for a plural's."""
+    plural = one == f"{other}s" or other == f"{one}s"
+    return not plural and one[0] == other[0] and SequenceMatcher(None, one, other).ratio() >= _ALMOST
 
 
 def _is_told(text: str, told: str, told_words: set[str]) -> bool:
@@ -177,7 +204,7 @@ def _is_variant(one: str, other: str) -> bool:
 def _slip(one: str, other: str) -> bool:
     """Two spellings that differ in a letter or two, and not by an ending (country, countries; French, France)."""
     shared = SequenceMatcher(None, one, other)
-    return shared.ratio() >= 0.85 and one[: len(other) - 2] != other[: len(other) - 2]
+    return shared.ratio() >= _ALMOST and one[: len(other) - 2] != other[: len(other) - 2]
 
 
 def _says_something(text: str) -> bool:
