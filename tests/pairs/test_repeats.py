@@ -38,6 +38,9 @@ REPEATED = [
     ("Which cities have a number of students with allergies above 2?",
      f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(*) > 2",
      f"SELECT city_id {JOIN} GROUP BY city_id HAVING COUNT(DISTINCT s.id) > 2"),
+    ("For each city, how many are there, and with how many allergies?",  # two names of one number
+     f"SELECT s.city_id, COUNT(s.id), COUNT(*) {JOIN} GROUP BY s.city_id",
+     f"SELECT s.city_id, COUNT(DISTINCT s.id), COUNT(*) {JOIN} GROUP BY s.city_id"),
     ("How many students have tutors?", "SELECT COUNT(t.teaches) FROM student AS s JOIN tutor AS t ON t.teaches = s.id",
      "SELECT COUNT(DISTINCT s.id) FROM student AS s JOIN tutor AS t ON t.teaches = s.id"),
     ("What is the average age of students who have allergies?", f"SELECT AVG(s.age) {JOIN}",
@@ -98,6 +101,7 @@ ONCE = [
     ("How many students have an allergy?", f"SELECT COUNT(DISTINCT s.id) {JOIN}"),
     ("How many allergies do students have?", f"SELECT COUNT(*) {JOIN}"),
     ("How many allergies has each student?", f"SELECT s.name, COUNT(*) {JOIN} GROUP BY s.id, s.name"),
+    ("How many allergies and rows are there?", f"SELECT COUNT(a.id), COUNT(*) {JOIN}"),
     ("How many students are there?", "SELECT COUNT(*) FROM student"),
     ("How many students come from Oslo?",
      "SELECT COUNT(*) FROM student AS s JOIN city AS c ON s.city_id = c.id WHERE c.name = 'Oslo'"),

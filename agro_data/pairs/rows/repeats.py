@@ -1,9 +1,9 @@
 """What a question counts or averages, and a join repeats: a student with two allergies is two rows of students and
 allergies, and one of "how many students".
 
-Only where the question says the noun of a table right where it says what is computed, or where two tables multiply each
-other. Each finding is demonstrated: with each row of that table once, the statement gives another answer, and not for
-the rows alone that have none.
+Only where the question says the noun of a table right where it says what is computed, where two tables multiply each
+other, or where a key is counted beside all rows. Each finding is demonstrated: with each row of that table once, the
+statement gives another answer, and not for the rows alone that have none.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def _repeats(question: str, found: Resolution, profile: DatabaseProfile) -> Iter
         if not calls or any(node.find_ancestor(exp.Window) is not None for node in calls):
             continue
         yield from _multiplied(calls, scope, found, profile)
+        yield from _as_rows(calls, scope, found, profile)
         if all(isinstance(node, exp.Count) for node in calls):
             yield from _counted(question, calls, scope, found, profile)
         elif scope.select is found.tree:
@@ -165,6 +166,24 @@ def _multiplied(
             f"{other.table} beside it: with each once it is another."
         )
         yield _Once(says, _over(once, taken, key, scope, dialect), alone=sql_text(alone, dialect))
+
+
+def _as_rows(calls: Sequence[exp.Expr], scope: Scope, found: Resolution, profile: DatabaseProfile) -> Iterator[_Once]:
+    """COUNT of a key beside COUNT(*): two numbers are asked for, and both count the rows of the join."""
+    dialect, shown = profile.dialect, {id(item.unalias()) for item in scope.select.expressions}
+    if scope.select is not found.tree or not any(isinstance(call.this, exp.Star) for call in calls):
+        return
+    for call in calls:
+        bound = found.binding(call.this) if isinstance(call, exp.Count) and id(call) in shown else None
+        key = row_keys(scope, profile).get(bound.source.table) if bound is not None and bound.source else None
+        if bound is None or key is None or key.source is not bound.source or bound.place != key.place:
+            continue
+        says = (
+            f"{sql_text(call, dialect)} counts the rows of the join, as COUNT(*) does: with each row of "
+            f"{key.source.table} once it is another."
+        )
+        once = exp.Count(this=exp.Distinct(expressions=[call.this.copy()]))
+        yield _Once(says, rewritten(found, [(call, once)], dialect))
 
 
 def _source_of(call: exp.Expr, found: Resolution) -> Source | None:
