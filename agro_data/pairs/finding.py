@@ -265,6 +265,13 @@ _KINDS = (
     ),
     Kind("order_reversed", "warning", True, "Sorted the other way than asked", "turn ASC and DESC"),
     Kind("extreme_reversed", "warning", True, "The other end than asked", "turn ASC and DESC, or MIN and MAX"),
+    Kind(
+        "reference_reversed",
+        "warning",
+        False,
+        "Rows that refer to others of their table stand for those",
+        "turn the join: the key of the one is what the other refers by",
+    ),
     Kind("average_missing", "warning", True, "An average is asked for and not computed", "use AVG, or reword"),
     Kind("total_missing", "warning", True, "A total is asked for and an average computed", "use SUM, or reword"),
     Kind("count_missing", "warning", True, "A count is asked for and not computed", "use COUNT, or reword"),
