@@ -14,6 +14,7 @@ from agro_data.pairs.execution.executing import examine
 from agro_data.pairs.execution.reading import check_reading
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
 from agro_data.pairs.question.ranks import offer_turned
+from agro_data.pairs.question.sorted_by import offer_by_date
 from agro_data.pairs.question.wording import check_wording
 from agro_data.pairs.rows.counted_groups import check_counted_groups
 from agro_data.pairs.rows.distinct import offer_distinct
@@ -45,6 +46,7 @@ _OF_BOTH = (
     offer_after_days,
     offer_without_nulls,
     offer_with_nulls,
+    offer_by_date,
     offer_turned,
     offer_averages,
 )

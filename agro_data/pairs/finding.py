@@ -272,6 +272,13 @@ _KINDS = (
         "Rows that refer to others of their table stand for those",
         "turn the join: the key of the one is what the other refers by",
     ),
+    Kind(
+        "sorted_by_no_date",
+        "warning",
+        False,
+        "What came first or last is asked for, and what is sorted by is no date",
+        "sort by the date",
+    ),
     Kind("average_missing", "warning", True, "An average is asked for and not computed", "use AVG, or reword"),
     Kind("total_missing", "warning", True, "A total is asked for and an average computed", "use SUM, or reword"),
     Kind("count_missing", "warning", True, "A count is asked for and not computed", "use COUNT, or reword"),
