@@ -2,7 +2,7 @@
 as R writes it), with a decimal comma (1.234,50), or with separators between thousands (1,234.50).
 
 A column is read as numbers only where every row is one, and some row leaves no doubt how they are written: 1,234 alone
-could be either.
+could be either, and beside 999.50 it is thousands.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def _separated(said: str, thousands: str, decimal: str, certain: str) -> _Form:
 
 
 _PLAIN = _Form("", NUMBER, WHOLE, r".*", "{}")
-_THOUSANDS = _separated("thousands separators", ",", ".", r".*(,\d{3}[,.]\d+|['’\x{a0}\x{202f}]\d+([.]\d+)?)")
+_DECIMALS = r"[+-]?(0|[1-9]\d*)[.](\d{1,2}|\d{4,})"  # no dot between thousands
+_THOUSANDS = _separated(
+    "thousands separators", ",", ".", rf".*(,\d{{3}}[,.]\d+|['’\x{{a0}}\x{{202f}}]\d+([.]\d+)?)|{_DECIMALS}"
+)
 _DOTS_AND_COMMA = r".*[.'’\x{a0}\x{202f}]\d{3},\d+|.*[.]\d{3}[.]\d+"
 _COMMA = _separated("a decimal comma", ".", ",", rf"{_DOTS_AND_COMMA}|.*,(\d{{1,2}}|\d{{4,}})|[+-]?0,\d+")
 # Where commas part cells, "1,5" could be two values.
