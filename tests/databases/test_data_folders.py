@@ -136,11 +136,12 @@ def test_notes_below_the_rows_of_a_csv_are_no_rows(
         assert any(f"its {told} taken for notes below the rows" in said for said in connection.problems)
 
 
+@pytest.mark.parametrize("below", ["\nSource: Office, Table 4.1\n", ",,\nSource: Office,,\n"])
 @pytest.mark.parametrize("suffix", [".csv.gz", ".CSV.GZ"])
-def test_notes_below_the_rows_of_a_packed_csv_are_no_rows(suffix: str, tmp_path: Path) -> None:
+def test_notes_below_the_rows_of_a_packed_csv_are_no_rows(suffix: str, below: str, tmp_path: Path) -> None:
     file = tmp_path / "shop" / f"deaths{suffix}"
     file.parent.mkdir()
-    file.write_bytes(gzip.compress(f"{_FIGURES}\nSource: Office, Table 4.1\n".encode()))
+    file.write_bytes(gzip.compress(f"{_FIGURES}{below}".encode()))
     with open_database(found(file.parent)) as connection:
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
 

@@ -33,13 +33,14 @@ def lines_above(file: Path, delimiters: str) -> int:
 
 
 def last_lines(file: Path) -> list[str]:
-    """The whole lines that a look at the end of a file shows, but for its first. Of a packed file there is no such
-    look."""
-    if is_packed(file):
-        return []
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - _TAIL))
-        return stream.read().decode(errors="replace").splitlines()[1:]
+    """The whole lines that a look at the end of a file shows, but for its first; a packed file is read up to there."""
+    tail = b""
+    with opened(file) as stream:
+        if not is_packed(file):
+            stream.seek(max(0, file.stat().st_size - _TAIL))
+        while piece := stream.read(2**20):
+            tail = (tail + piece)[-_TAIL:]
+    return tail.decode(errors="replace").splitlines()[1:]
 
 
 def padded_at_end(lines: Sequence[str], mark: str) -> list[str]:
