@@ -373,6 +373,17 @@ def test_numbers_as_other_countries_write_them_are_numbers(name: str, delimiter:
         assert any("are read as the numbers that they are: 'a'" in said for said in remarks)
 
 
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("name", ["swiss", "swiss francs"])
+def test_numbers_in_quotes_may_have_apostrophes(name: str, delimiter: str, tmp_path: Path) -> None:
+    texts, numbers = {**NUMBERS, "swiss francs": (["1'234.50", "2'000.00", "999.50"], [1234.5, 2000, 999.5])}[name]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("id", "a"), *enumerate(texts)])
+    with closing(duckdb.connect()) as connection:
+        assert create_tables(connection, tmp_path).problems == []
+        assert [value for _, value in connection.execute("FROM t ORDER BY id").fetchall()] == numbers
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_may_be_no_number_or_another_stays_text(name: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id;a\n" + "".join(f'{n};"{text}"\n' for n, text in enumerate(TEXTS[name])))

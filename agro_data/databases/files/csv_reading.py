@@ -41,6 +41,7 @@ _MARKS = {
 _LOOK = ", ".join(("Columns", "HasHeader", "SkipRows", *_MARKS))
 _NO_COMMENTS = "comment=''"  # else each line that begins with `#` would be one, be it a row of numbers `#17`
 _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
+_DOUBLED = """quote='"', escape='"'"""
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
 _YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
@@ -277,6 +278,15 @@ def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, e
 
 
 def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end: int | None) -> Written:
+    """How a file is written. To DuckDB "1'234.50" is a number with an escape in it: an apostrophe is none between
+    quotes of another kind.
+    """
+    found = _looked_at(connection, file, settings, end)
+    odd = found.marks.get("quote") == '"' and found.marks.get("escape") == "'"
+    return _looked_at(connection, file, f"{settings}, {_DOUBLED}", end) if odd else found
+
+
+def _looked_at(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end: int | None) -> Written:
     with readable(file, end) as path:
         columns, header, skipped, *marks = connection.execute(
             f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(path))}, sample_size=-1, {settings})"
