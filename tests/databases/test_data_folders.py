@@ -172,6 +172,22 @@ def test_blank_lines_that_a_sheet_pads_are_no_rows_however_many_they_are(tmp_pat
         assert connection.execute("SELECT count(*), (SELECT count(*) FROM empty) FROM deaths") == [(12, 0)]
 
 
+@pytest.mark.parametrize("loaded", [2**20, 0])
+@pytest.mark.parametrize("blank", ["\n", ",,\n", ",,\n\n,,\n"])
+@pytest.mark.parametrize("below", ["", ",,\nSource: Office,,\n", "\nSource: Office, Table 4.1\n"])
+def test_blank_lines_between_rows_are_no_rows_and_no_end(
+    loaded: int, blank: str, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_at_most(loaded, monkeypatch)
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES.replace("R0,2021", f"{blank}R0,2021") + below).parent
+    csv_file(shop / "pairs.csv", "a,b\n1,\n,\n,2\n")  # nothing shows that a row has a value
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths), max(year) FROM deaths") == [(12, 462, 2022)]
+        assert connection.execute("SELECT count(*) FROM pairs") == [(3,)]
+        told = any("hold" in said and "nothing" in said for said in connection.problems)
+        assert told == ("," in blank and not below.startswith(","))
+
+
 @pytest.mark.parametrize("rate", ["1,5", "..", "1.234,5"])
 def test_a_padded_title_is_told_by_numbers_in_any_country_s_way(rate: str, tmp_path: Path) -> None:
     rows = "".join(f"R{n};{n},25;{n}\n" for n in range(4))

@@ -76,7 +76,7 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     usual = Counter(row.cells for row in seen).most_common(1)[0][0] if seen else 0
     filled = len(seen) - sum(1 for _ in takewhile(lambda row: row.padded, reversed(seen)))
     end = max((place for place, row in enumerate(seen[:filled], 1) if row.cells == usual), default=0)
-    count = sum(1 for _ in takewhile(lambda row: row.cells == usual, reversed(seen[:end])))
+    count = sum(1 for _ in takewhile(lambda row: row.cells in (0, usual), reversed(seen[:end])))  # 0: a blank line
     below = seen[end:] if usual > 1 and count and len(seen) < _ROWS else []
     if not below or end - count > TITLE_LINES:
         return None

@@ -112,21 +112,36 @@ def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tup
         return None
     written, remarks = _written(connection, file, below.end)
     with readable(file, below.end) as path:
-        rows = _counted_rows(connection, f"SELECT * FROM {_reader(path, written)}")
+        rows = _filled_rows(connection, f"SELECT * FROM {_reader(path, written)}", written)
     marks = dict(written.marks)
     if not marks.get("quote") and not written.skipped:  # lines of a title are counted otherwise where quotes are known
         marks["quote"] = '"'  # around a note
     over = replace(written, marks=marks, passes_over=True, passes_over_padded=below.padded)
     query, further = _query(connection, file, over)
-    if _counted_rows(connection, query) != rows:
+    if _filled_rows(connection, query, written) != rows:
         return None
     lines = "last line is" if below.filled == 1 else f"last {below.filled} lines are"
     told = [f"its {lines} taken for notes below the rows, and no row"] * bool(below.filled)
     return query, [*remarks, *told, *further]
 
 
-def _counted_rows(connection: duckdb.DuckDBPyConnection, query: str) -> object:
-    return connection.execute(f"SELECT count(*) FROM ({query})").fetchall()[0][0]
+def _filled_rows(connection: duckdb.DuckDBPyConnection, query: str, written: Written) -> object:
+    """How many rows hold something."""
+    return connection.execute(f"SELECT count(*) FROM ({query}) WHERE {_holds_something(written)}").fetchall()[0][0]
+
+
+def _holds_something(written: Written) -> str:
+    return " OR ".join(f"{quoted(name)} IS NOT NULL" for name in written.columns)
+
+
+def _blank_rows(connection: duckdb.DuckDBPyConnection, query: str, written: Written) -> int:
+    """How many rows hold nothing, where some column shows that they are none: it has a value in all others."""
+    if len(written.columns) < 2:
+        return 0
+    held = ", ".join(f"count({quoted(name)})" for name in written.columns)
+    blank = f"count(*) FILTER (WHERE NOT ({_holds_something(written)}))"
+    every, nothing, *counts = connection.execute(f"SELECT count(*), {blank}, {held} FROM ({query})").fetchall()[0]
+    return nothing if nothing < every and every - nothing in counts else 0
 
 
 def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) -> tuple[str, list[str]]:
@@ -144,7 +159,11 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
     chosen, told = _with_numbers(connection, query(texts, formats), [written])
-    return query(texts, formats, f"*{chosen}"), [*_remarks_on_dates(texts), *told]
+    rows, remarks = query(texts, formats, f"*{chosen}"), [*_remarks_on_dates(texts), *told]
+    if blank := _blank_rows(connection, query(texts, formats), written):
+        lines = "line that holds nothing is" if blank == 1 else f"{blank} lines that hold nothing are"
+        return f"SELECT * FROM ({rows}) WHERE {_holds_something(written)}", [f"its {lines} taken for no row", *remarks]
+    return rows, remarks
 
 
 def _with_numbers(connection: duckdb.DuckDBPyConnection, rows: str, parts: Sequence[Written]) -> tuple[str, list[str]]:
