@@ -231,6 +231,15 @@ def test_notes_are_found_below_a_few_rows_too(above: str, below: str, tmp_path: 
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(3, 7)]
 
 
+@pytest.mark.parametrize("below", ["\nSource: Office, Table 4.1\n", "\nSource: Office\n", "* provisional\n"])
+def test_rows_between_a_title_and_notes_of_one_cell_are_no_single_column(below: str, tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", f"Deaths by region\n\n{_FIGURES}{below}").parent
+    csv_file(shop / "remarks.csv", "remark\nfair\nbad, and worse\ngood\n\nNote: as said\n")
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
+        assert connection.execute("SELECT count(remark) FROM remarks") == [(4,)]
+
+
 @pytest.mark.parametrize("below", [",,\n,,\n", "Source: Office,,\n", ",,\n* provisional,,\n* of both,,\n"])
 def test_rows_with_a_first_cell_alone_stay_above_padded_notes(below: str, tmp_path: Path) -> None:
     headings = _FIGURES.replace("R0,2020", "North,,\nR0,2020").replace("R1,2020", "South,,\nR1,2020")

@@ -101,6 +101,8 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
         if found is None:
             raise
         return found
+    if len(written.columns) == 1 and (found := _without_footnotes(connection, file)) is not None:
+        return found  # rows of several cells between a title and notes of one
     query, further = _query(connection, file, written)
     return query, [*remarks, *further]
 
