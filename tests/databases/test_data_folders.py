@@ -231,6 +231,20 @@ def test_notes_are_found_below_a_few_rows_too(above: str, below: str, tmp_path: 
         assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(3, 7)]
 
 
+@pytest.mark.parametrize(
+    "below", ["Note: by hand, twice, in May\n", ",,\nNote: by hand, in May, twice\n* in part, of both, so far\n"]
+)
+def test_words_that_commas_cut_into_the_cells_of_a_row_are_notes(below: str, tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "deaths.csv", _FIGURES + below).parent
+    csv_file(shop / "texts.csv", f"code,name,town\na,Ann,x\nb,Bo,y\nc,Cy,z\n{below}")
+    csv_file(shop / "gaps.csv", "code, name, town\na, Ann, x\nb, Bo, y\nNote: c, Cy, z\n")  # as its rows are written
+    csv_file(shop / "rows.csv", "code,name,town\na,Ann,x\nb,Bo,y\nSource: c,Cy,z\n")
+    with open_database(found(shop)) as connection:
+        assert connection.execute("SELECT count(*), sum(deaths) FROM deaths") == [(12, 462)]
+        counts = "SELECT (SELECT count(*) FROM texts), (SELECT count(*) FROM gaps), (SELECT count(*) FROM rows)"
+        assert connection.execute(counts) == [(3, 3, 3)]
+
+
 @pytest.mark.parametrize("below", ["\nSource: Office, Table 4.1\n", "\nSource: Office\n", "* provisional\n"])
 def test_rows_between_a_title_and_notes_of_one_cell_are_no_single_column(below: str, tmp_path: Path) -> None:
     shop = csv_file(tmp_path / "shop" / "deaths.csv", f"Deaths by region\n\n{_FIGURES}{below}").parent

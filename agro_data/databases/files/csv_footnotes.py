@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
@@ -29,25 +30,28 @@ class Footnotes:
     cells: int  # that each row has
     end: int  # the line of the last row
     filled: int  # lines below it
-    padded: tuple[str, ...]  # the first cells of lines there that have as many cells as a row
+    padded: tuple[str, ...]  # first cells of lines there that have a row's cells, and nothing in the others
+    prose: tuple[str, ...] = ()  # first cells of those that a delimiter cuts into as many, as a comma does words
 
 
 def footnotes(file: Path, delimiters: str) -> Footnotes | None:
     """The notes and the blank lines below the rows of a file; None where there are none, or nothing shows that the
     lines below are notes, and not rows of which a part is lost.
 
-    Notes have another number of cells than the rows, all of which have the same, or are padded to these; they follow a
-    blank line, or begin as notes do.
+    Notes have another number of cells than the rows, all of which have the same, or are padded to these, or are words
+    with gaps behind the delimiters, as no row has them; they follow a blank line, or begin as notes do.
     """
     return max((found for mark in delimiters if (found := _below(file, mark))), default=None)
 
 
-def ends_in_padded_notes(file: Path, delimiters: str) -> bool:
-    """Whether a look at the end of a file shows notes or blank lines that are padded to the width of a row: to the
+def ends_as_rows_do(file: Path, delimiters: str) -> bool:
+    """Whether a look at the end of a file shows notes or blank lines that may have as many cells as a row: to the
     engine they are rows like others."""
     lines = last_lines(file)
     ends = (padded_at_end(lines, mark) for mark in delimiters)
-    return any(cells and _begins(cells[0], True) for cells in ends)
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    prose = any(_is_prose(next(csv.reader([last], delimiter=mark), [])) for mark in delimiters)
+    return prose or any(cells and _begins(cells[0], True) for cells in ends)
 
 
 class _Row(NamedTuple):
@@ -57,6 +61,8 @@ class _Row(NamedTuple):
     cells: int
     first: str  # cell that holds something; "" of a blank line
     padded: bool
+    gaps: bool  # behind a delimiter, before what a cell holds
+    prose: bool
 
 
 def _below(file: Path, mark: str) -> Footnotes | None:
@@ -64,7 +70,14 @@ def _below(file: Path, mark: str) -> Footnotes | None:
     with opened(file) as stream:
         reader = csv.reader((line.decode(errors="replace") for line in stream), delimiter=mark)
         read = (
-            _Row(reader.line_num, len(cells), next((c for c in map(str.strip, cells) if c), ""), is_padded(cells))
+            _Row(
+                reader.line_num,
+                len(cells),
+                next((c for c in map(str.strip, cells) if c), ""),
+                is_padded(cells),
+                any(cell[:1] == " " and cell.strip() for cell in cells[1:]),
+                _is_prose(cells),
+            )
             for cells in islice(reader, _ROWS)
         )
         try:
@@ -74,17 +87,31 @@ def _below(file: Path, mark: str) -> Footnotes | None:
         except csv.Error:
             return None
     usual = Counter(row.cells for row in seen).most_common(1)[0][0] if seen else 0
-    filled = len(seen) - sum(1 for _ in takewhile(lambda row: row.padded, reversed(seen)))
+    written = all(row.prose for row in seen if row.gaps)  # no row has gaps
+    filled = len(seen) - sum(1 for _ in takewhile(lambda row: row.padded or (row.prose and written), reversed(seen)))
     end = max((place for place, row in enumerate(seen[:filled], 1) if row.cells == usual), default=0)
     count = sum(1 for _ in takewhile(lambda row: row.cells in (0, usual), reversed(seen[:end])))  # 0: a blank line
     below = seen[end:] if usual > 1 and count and len(seen) < _ROWS else []
     if not below or end - count > TITLE_LINES:
         return None
-    padded = tuple(dict.fromkeys(row.first for row in below if row.cells == usual))
+    padded, prose = (
+        tuple(dict.fromkeys(row.first for row in below if row.cells == usual and row.padded is whether))
+        for whether in (True, False)
+    )
     notes = sum(bool(row.first) for row in below)
-    if notes > min(_LINES, count) or not _begins(below[0].first, bool(padded)):
+    if notes > min(_LINES, count) or not _begins(below[0].first, bool(padded or prose)):
         return None
-    return Footnotes(usual, seen[end - 1].ends, notes, padded)
+    return Footnotes(usual, seen[end - 1].ends, notes, padded, prose)
+
+
+def _is_prose(cells: Sequence[str]) -> bool:
+    """Whether a line begins as a note does, and goes on as words do behind a comma: "Note: by hand, twice, in May"."""
+    return (
+        len(cells) > 1
+        and all(cell[:1] == " " and cell.strip() for cell in cells[1:])
+        and bool(cells[0].strip())
+        and _begins(cells[0].strip(), True)
+    )
 
 
 def _begins(first: str, as_row: bool) -> bool:

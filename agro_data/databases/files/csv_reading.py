@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_footnotes import ends_in_padded_notes, footnotes
+from agro_data.databases.files.csv_footnotes import ends_as_rows_do, footnotes
 from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
 from agro_data.databases.files.csv_padding import TITLE_LINES, lines_above
 from agro_data.databases.files.text_files import LONGEST_LINE, opened, readable
@@ -73,6 +73,7 @@ class Written:
     marks: Mapping[str, str]
     passes_over: bool = False  # lines with another number of cells, or another type, which are no rows
     passes_over_padded: tuple[str, ...] = ()  # first cells, "" too, of lines that hold nothing else and are no rows
+    passes_over_prose: tuple[str, ...] = ()  # first cells of lines that are none, whatever else they hold
 
     def settings(self) -> str:
         """What `read_csv` is told, so that it does not look itself."""
@@ -92,7 +93,7 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
     import duckdb  # noqa: PLC0415
 
-    if ends_in_padded_notes(file, DELIMITERS) and (found := _without_footnotes(connection, file)) is not None:
+    if ends_as_rows_do(file, DELIMITERS) and (found := _without_footnotes(connection, file)) is not None:
         return found
     try:
         written, remarks = _written(connection, file)
@@ -118,7 +119,9 @@ def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tup
     marks = dict(written.marks)
     if not marks.get("quote") and not written.skipped:  # lines of a title are counted otherwise where quotes are known
         marks["quote"] = '"'  # around a note
-    over = replace(written, marks=marks, passes_over=True, passes_over_padded=below.padded)
+    over = replace(
+        written, marks=marks, passes_over=True, passes_over_padded=below.padded, passes_over_prose=below.prose
+    )
     query, further = _query(connection, file, over)
     if _filled_rows(connection, query, written) != rows:
         return None
@@ -153,10 +156,14 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
         reader = _reader(str(file), replace(written, columns=columns, marks={**written.marks, **formats}))
         first, *others = map(quoted, columns)
-        padded = ", ".join(map(literal, written.passes_over_padded))
-        held = [f"{name} IS NOT NULL" for name in others]
-        held.append(f"coalesce(trim(CAST({first} AS VARCHAR)), '') NOT IN ({padded})")
-        where = f" WHERE {' OR '.join(held)}" if padded else ""
+        begins = f"coalesce(trim(CAST({first} AS VARCHAR)), '')"
+        held: list[str] = []
+        if padded := ", ".join(map(literal, written.passes_over_padded)):
+            filled = [f"{name} IS NOT NULL" for name in others]
+            held.append(f"({' OR '.join([*filled, f'{begins} NOT IN ({padded})'])})")
+        if prose := ", ".join(map(literal, written.passes_over_prose)):
+            held.append(f"{begins} NOT IN ({prose})")
+        where = f" WHERE {' AND '.join(held)}" if held else ""
         return f"SELECT {chosen} FROM {reader}{where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
