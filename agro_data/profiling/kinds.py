@@ -57,10 +57,15 @@ def named_as_people(table: TableProfile) -> bool:
     return any({first, last} <= {c.phrase.lower() for c in table.columns} for first, last in _FULL_NAMES)
 
 
+def days_of(table: TableProfile) -> list[str]:
+    """The columns of a calendar by each of which its days are told apart; of other tables there are none."""
+    return [c.name for c in table.columns if c.role == "date" and c.unique] if is_calendar(table.columns) else []
+
+
 def day_of(table: TableProfile) -> str:
-    """The column of a calendar that is the day itself; "" of other tables."""
-    days = [c.name for c in table.columns if c.role == "date" and c.unique]
-    return days[0] if len(days) == 1 and is_calendar(table.columns) else ""
+    """The column of a calendar that is the day itself; "" of other tables, and where another day stands beside it."""
+    days = days_of(table)
+    return days[0] if len(days) == 1 else ""
 
 
 def _codes(columns: Sequence[ColumnProfile], primary_key: Sequence[str], singular: str) -> bool:

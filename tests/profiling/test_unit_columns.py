@@ -185,9 +185,10 @@ def test_stocks_are_summed_within_one_day(name: str, columns: list[ColumnProfile
     assert tuple(c.name for c in found.columns if c.within == within) == stocks
 
 
-def test_the_day_of_a_stock_may_be_in_a_calendar() -> None:
+@pytest.mark.parametrize("beside", [[], ["day_before"]])
+def test_the_day_of_a_stock_may_be_in_a_calendar(beside: list[str]) -> None:
     parts = [_texts(name, (1, 2)) for name in ("month", "quarter", "weekday")]
-    calendar = _table("calendar", [replace(_day("day"), unique=True), *parts])
+    calendar = _table("calendar", [*(replace(_day(name), unique=True) for name in ("day", *beside)), *parts])
     day = ColumnProfile("date_key", "INTEGER", "integer", "identifier", "date key", distinct=9)
     stock = _table("stock", [day, replace(day, name="item_id"), _measure("stock_quantity")])
     key = ForeignKey("stock", ("date_key",), "calendar", ("id",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agro_data.profiling.kinds import day_of
+from agro_data.profiling.kinds import days_of
 from agro_data.profiling.names.words import split_identifier, word_set
 from agro_data.profiling.profile import ColumnProfile, ForeignKey, TableProfile, Within, keys_by_table
 
@@ -27,7 +27,7 @@ def with_days_of_stocks(tables: Sequence[TableProfile], keys: Sequence[ForeignKe
     or day as a snapshot. The day may be in a warehouse's calendar.
     """
     up = keys_by_table(keys)
-    days = {table.name: day for table in tables if (day := day_of(table))}
+    days = {table.name: found[0] for table in tables if (found := days_of(table))}
 
     def held(table: TableProfile) -> TableProfile:
         day = next(_days(table, up.get(table.name, ()), days), None)
