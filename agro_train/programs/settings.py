@@ -46,9 +46,8 @@ def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
             raise SettingsError(f"there is no setting {name!r}{hint}")
         _check_type(name, known[name].default, types[name], value)
-    real = {name for name in given if isinstance(known[name].default, float)}
-    try:  # 1 and 1.0 are one setting, and have to be one fingerprint
-        return kind(**{name: float(value) if name in real else value for name, value in given.items()})
+    try:
+        return kind(**_with_reals(kind, given))
     except (TypeError, OverflowError) as error:
         raise SettingsError(str(error)) from error
 
@@ -132,7 +131,15 @@ def fit_parts(settings: DataclassInstance, name: str, whole: int) -> None:
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:
     """As JSON values; `settings_from` gives the settings back."""
     found: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return found
+    return _with_reals(type(settings), found)
+
+
+def _with_reals(kind: type[DataclassInstance], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Whole numbers made the real ones that they stand for: 1 and 1.0 are one setting, and have to be one
+    fingerprint. Raises `OverflowError`.
+    """
+    real = {field.name for field in fields(kind) if isinstance(field.default, float)}
+    return {name: float(value) if name in real else value for name, value in given.items()}
 
 
 @cache
