@@ -32,8 +32,7 @@ class Faults:
     `timeout` says nothing for `silence` seconds, `busy` is 429 with Retry-After (`after` seconds), `broken` is 500,
     `dropped` closes the connection, `truncated` cuts the JSON short, `garbled` is no JSON; `nonsense` and `empty` are
     replies in order whose text is that; `denied` is 401, for a key that no longer holds. `lasting`: what fails once
-    fails in every try. `rate`: how many requests a second it takes, evenly; for
-    all others it is busy.
+    fails in every try. `rate`: how many requests a second it takes, evenly; for all others it is busy.
     """
 
     share: float = 0.0
