@@ -129,6 +129,17 @@ def test_rows_that_cannot_be_told_are_no_table(text: str, tmp_path: Path, monkey
     assert problem.startswith("t.csv: would be one column with ',' in its name")
 
 
+@pytest.mark.parametrize("header", ["a|b", "\ufeffa;b", '"a"\t"b"', "Some title\n\na|b"])
+def test_a_header_with_another_delimiter_than_the_rows_is_no_title(
+    header: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text(f"{header}\n1,2\n3,4\n5,6\n")
+    (tmp_path / "title.csv").write_text("Report; final\n1,2\n3,4\n5,6\n")
+    tables, _, (problem,) = read(tmp_path, 2**20, monkeypatch)
+    assert list(tables) == ["title"]
+    assert "between the names of its header and ',' in its rows; write both with one" in problem
+
+
 def remarks_on(folder: Path) -> list[str]:
     with closing(duckdb.connect()) as connection:
         return create_tables(connection, folder).remarks

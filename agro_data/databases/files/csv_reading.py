@@ -255,6 +255,9 @@ def _written(connection: duckdb.DuckDBPyConnection, file: Path, end: int | None 
             return written, [_title_told(title)]
     written, remarks = _sniffed(connection, file, _NO_COMMENTS, end), []
     if skipped := written.skipped:
+        if mark := _mark_of_header(file, written):
+            own = written.marks["delim"]
+            raise NoTable(f"has {mark!r} between the names of its header and {own!r} in its rows; write both with one")
         above = _title(file, written)
         if above is not None:
             return written, [_title_told(above)] * bool(above)
@@ -372,6 +375,23 @@ def _is_row_of_years(
             return connection.execute(rows).fetchone() is not None
 
     return not has(others) and has(f"coalesce({', '.join(years)}) IS NOT NULL")
+
+
+def _mark_of_header(file: Path, written: Written) -> str:
+    """What parts the line above the rows into as many names as they have cells, where it is another delimiter and the
+    rows have no header; "" if it does not: a title may have a comma, with a gap behind it.
+    """
+    if written.header:
+        return ""
+    with opened(file) as stream:
+        lines = [stream.readline(LONGEST_LINE) for _ in range(written.skipped)]
+    last = lines[-1].decode(errors="replace").removeprefix("\ufeff").strip()
+    for mark in DELIMITERS.replace(written.marks["delim"], ""):
+        cells = last.split(mark)
+        names = {cell.strip().strip('"').casefold() for cell in cells if cell[:1] != " "}
+        if len(names) == len(cells) == len(written.columns) > 1 and "" not in names:
+            return mark
+    return ""
 
 
 def _title(file: Path, written: Written) -> int | None:
