@@ -100,6 +100,9 @@ def test_what_all_are_of_is_the_total(column: ColumnProfile, total: str) -> None
     [
         (("D", "C"), 0, True),
         (("Debit", "Credit"), 0.5, True),
+        (("INV", "CRN"), 0.5, True),
+        (("INV", "CRN"), -80, False),  # with a sign of their own
+        (("INV", "PO"), 0.5, False),
         (("IN", "OUT", "ADJ"), 1, True),
         (("deposits", "withdrawals", "fees"), 0, True),
         (("D", "C"), -90, False),  # the amounts have signs

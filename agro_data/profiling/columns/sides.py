@@ -9,7 +9,8 @@ _PAIRS = (
     "debit/credit dr/cr soll/haben in/out inbound/outbound incoming/outgoing inflow/outflow receipt/issue plus/minus "
     "deposit/withdrawal buy/sell purchase/sale purchase/return purchase/refund sale/return sale/refund payment/refund "
     "payment/chargeback charge/refund invoice/credit_note invoice/credit_memo income/expense revenue/expense "
-    "asset/liability import/export increase/decrease earn/redeem +/-"
+    "asset/liability import/export increase/decrease earn/redeem +/- inv/crn inv/cn inv/cm invoice/crn invoice/credit "
+    "rechnung/gutschrift facture/avoir"
 )
 _OPPOSED = tuple(frozenset(pair.replace("_", " ").split("/")) for pair in _PAIRS.split())
 _LETTERS = (frozenset("dc"), frozenset("sh"))  # where there is nothing else: Soll and Haben
