@@ -13,7 +13,7 @@ from agro_data.pairs.demonstrating import demonstrated
 from agro_data.pairs.execution.executing import examine
 from agro_data.pairs.execution.reading import check_reading
 from agro_data.pairs.finding import KINDS, TIES, Finding, causes
-from agro_data.pairs.question.ranks import offer_turned
+from agro_data.pairs.question.self_joins import offer_turned
 from agro_data.pairs.question.sorted_by import offer_by_date
 from agro_data.pairs.question.wording import check_wording
 from agro_data.pairs.rows.counted_groups import check_counted_groups

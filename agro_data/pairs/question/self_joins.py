@@ -80,9 +80,11 @@ def _pairings(scope: Scope, found: Resolution, profile: DatabaseProfile) -> Iter
 def _roles(key: ForeignKey) -> tuple[str, str]:
     """What the upper row is called, as "manager", and how the lower one refers to it, as "reports to"; "" for none."""
     words = [word for word in map(str.lower, split_identifier(key.columns[0])) if word not in _SAYING_NOTHING]
-    if words and words[-1] in ("to", "by"):
-        return "", " ".join(words)
-    return (words[-1] if words else ""), ""
+    if not words or not all(map(str.isalnum, words)):
+        return "", ""
+    if words[-1] in ("to", "by"):
+        return "", " ".join(words) if len(words) > 1 else ""
+    return words[-1], ""
 
 
 def _said_of_value(question: str, one: _Pairing, found: Resolution) -> str:
