@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from agro_data.intent.rename import transform
 from agro_data.intent.sampling.row_tests import Tree, bodies, tables_of
@@ -62,7 +63,7 @@ def without_known(query: Tree, profile: DatabaseProfile) -> tuple[Tree, list[str
     """What a question says of `query`: nothing of rows that stand for none, and what it then needs to be told."""
     definitions = []
     for table, unknown in _kept(profile):
-        free = transform(query, lambda node, table=table, unknown=unknown: _free(node, table, unknown))
+        free = transform(query, partial(_free, table=table, unknown=unknown))
         if free != query:
             query = free
             numbers = " or ".join(map(str, unknown.numbers))
