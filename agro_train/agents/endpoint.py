@@ -103,6 +103,7 @@ class EndpointSampler:
     def _complete(self, body: Mapping[str, Any]) -> Completion:
         path = "chat/completions" if self.chat else "completions"
         said = "".join(one["content"] for one in body["messages"]) if self.chat else body["prompt"]
+        found: Completion
         found, _tries = self.connection.ask(path, body, lambda reply: read_completion(reply, len(said), chat=self.chat))
         return found
 
