@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
@@ -44,6 +45,7 @@ _NOUNS = {
 }
 _WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
+_SPANS = {"since": "start", "until": "end", "till": "end"}
 _TURNS = {"from": "previous", "to": "new"}  # of what one thing has after another
 _CHANGES = frozenset(["status", "stage", "phase", "state", "step", "level", "grade", "tier", "plan", "value"])
 _NO_PLACES = frozenset(["do", "be", "go", "have", "who", "whom", "which", "now", "scratch"])  # "to do"
@@ -103,6 +105,14 @@ def _noun(column: ColumnProfile, singular: str) -> str:
     phrase = column.phrase
     if phrase in _NOUNS:
         return _NOUNS[phrase]
+    done_by = re.fullmatch(r"(?:last )?(?:updated|modified|changed|edited) by", phrase)
+    if done_by is not None:
+        return "last editor" if phrase.startswith("last ") else "editor"
+    if " per " in phrase:  # "price per square meters"
+        what, _, each = phrase.rpartition(" per ")
+        return f"{what} per {' '.join(noun_forms(each.split())[0])}"
+    if phrase in _SPANS and column.role in ("date", "year"):
+        return f"{_SPANS[phrase]} {column.role}"
     if phrase in ("check in", "check out") and column.role == "date":
         return f"{phrase.replace(' ', '-')} date"
     if phrase == "number" and column.role in ("identifier", "category", "text") and singular:
