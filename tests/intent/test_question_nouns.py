@@ -80,6 +80,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
         ("assigned_to_id", "assigned user"),
         ("sold_by", "seller"),
         ("owner_id", "owner"),
+        ("treasurer_vote", "voted treasurer"),
     ],
 )
 def test_a_key_of_a_deed_alone_is_who_did_it(tmp_path: Path, key: str, role: str) -> None:

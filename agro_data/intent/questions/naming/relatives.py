@@ -12,6 +12,7 @@ from agro_data.profiling.profile import DatabaseProfile, TableProfile
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
 _PERSONS = ("er", "or", "ist", "ee", "ian", "ant", "ent", "man", "woman", "rep")  # endings of who does something
 _ENDS = {"from": "origin", "to": "destination"}
+_CHOICES = {"vote": "voted", "nomination": "nominated"}
 _NO_ROLES = ("", "id", "name", "title", "label")  # what a key column may be called that says nothing of the parent
 
 
@@ -63,11 +64,17 @@ def key_role(
         return f"{child.singular} {noun}"  # the invoice date, beside the due date
     if own or phrase.lower() in _NO_ROLES or len(phrase) < 3:
         return None
-    phrase = _place(_doer(phrase, noun))
+    phrase = _chosen(_place(_doer(phrase, noun))) if words.is_person(noun) else _place(_doer(phrase, noun))
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
         return _as_person(phrase, noun)
     is_noun = words.plural(phrase) != f"{phrase} values"
     return _as_person(phrase, noun) if is_noun and _otherwise_tied(profile, child, parent) else None
+
+
+def _chosen(phrase: str) -> str:
+    """ "voted president" of "president vote": who is meant, and not the vote."""
+    what, _, act = phrase.rpartition(" ")
+    return f"{_CHOICES[act.lower()]} {what}" if what and act.lower() in _CHOICES else phrase
 
 
 def _place(phrase: str) -> str:
