@@ -12,7 +12,19 @@ import pytest
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.questions import STYLES, render_question
-from agro_data.intent.tree import Aggregate, Column, Comparison, Expression, Intent, Join, Output, Query, Source, Value
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparison,
+    Expression,
+    Intent,
+    Join,
+    Or,
+    Output,
+    Query,
+    Source,
+    Value,
+)
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 
@@ -81,10 +93,19 @@ def test_what_a_calendar_says_of_the_only_date_of_a_row_is_said_of_the_row(wareh
     friday = Comparison("=", _WEEKDAY, Value("Friday", ("dim_date", "day_name")))
     weighed = Query((_LIFT, _DAY), _shown(Aggregate("avg", Column("l", "weight"))), (_ON,), where=friday)
     by_month = Query((_LIFT, _DAY), _shown(_MONTH, _COUNT), (_ON,), group_by=(_MONTH,))
-    for query, word in ((weighed, "day name"), (by_month, "month name")):
+    for query, word in ((weighed, "on a Friday"), (by_month, "month name")):
         said = _said(query, warehouse)
         assert all(word in text for text in said)
         assert not [text for text in said if "date" in text.lower()]
+
+
+def test_days_and_months_of_a_calendar_are_said_as_days_and_months(warehouse: DatabaseProfile) -> None:
+    either = Or(tuple(Comparison("=", _MONTH, Value(name, ("dim_date", "month_name"))) for name in ("May", "June")))
+    lifted = Query((_LIFT, _DAY), _shown(_COUNT), (_ON,), where=either)
+    assert all(re.search("in (either )?May or June", text) for text in _said(lifted, warehouse))
+    friday = Comparison("=", _WEEKDAY, Value("Friday", ("dim_date", "day_name")))
+    due = Query((_BILL, _DAY), _shown(Column("b", "bill_no")), (_DUE,), where=friday)
+    assert all(re.search("due date (is )?on a Friday", text) for text in _said(due, warehouse))
 
 
 def test_what_a_calendar_says_of_one_date_of_several_is_said_of_that_date(warehouse: DatabaseProfile) -> None:

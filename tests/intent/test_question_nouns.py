@@ -14,7 +14,7 @@ from profiles_by_hand import column
 
 from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.questions import STYLES, render_question
-from agro_data.intent.questions.clauses.equality import stated
+from agro_data.intent.questions.clauses.equality import done_by, stated
 from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.naming.relatives import key_role
 from agro_data.intent.sampling.atlas import Atlas, is_kept_of_row
@@ -272,6 +272,25 @@ def test_a_flag_that_is_called_by_how_rows_are_says_how_they_are(
         assert stated(flag, value) == (f"are {wanted}", f"is {wanted}")
         opposite = wanted.removeprefix("not ") if wanted.startswith("not ") else f"not {wanted}"
         assert stated(flag, value, equal=False) == (f"are {opposite}", f"is {opposite}")
+
+
+def test_two_columns_of_rows_are_compared_whether_they_are_one_or_many(tmp_path: Path) -> None:
+    """No "pickups with a charge greater than its cost"."""
+    with closing(sqlite3.connect(tmp_path / "van.sqlite")) as connection:
+        connection.executescript("""
+        CREATE TABLE pickups (id INTEGER PRIMARY KEY, charge REAL NOT NULL, cost REAL NOT NULL);
+        INSERT INTO pickups VALUES (1, 2.5, 3.5), (2, 7.5, 3), (3, 2, 9.5), (4, 6, 5);
+        """)
+    profile = profile_database(find_databases(tmp_path / "van.sqlite").databases[0])
+    dear = Comparison(">", Column("p", "charge"), Column("p", "cost"))
+    texts = said(Query((Source("p", "pickups"),), (Output(Column("p", "id")),), where=dear), profile)
+    assert all("the cost" in text and "its cost" not in text for text in texts)
+
+
+def test_who_did_something_to_rows_is_said_of_them_as_the_column_is_named() -> None:
+    assert done_by(column("last_updated_by", "text", "category", "last editor")) == "last updated by"
+    assert done_by(column("updated_by", "integer", "identifier", "editor ID")) == ""
+    assert done_by(column("stand_by", "text", "category", "stand by")) == ""
 
 
 def test_what_is_not_another_value_of_a_flag_is_said_as_the_other(store: DatabaseProfile) -> None:

@@ -13,7 +13,7 @@ from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.naming.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Comparison
-from agro_data.profiling.names.words import PREPOSITIONS, is_adjective, pieces_of
+from agro_data.profiling.names.words import PREPOSITIONS, is_adjective, is_participle, pieces_of
 from agro_data.profiling.profile import ColumnProfile
 
 DESCRIBED = "described as "  # what a code means that has no other name: "the status Closed"
@@ -23,6 +23,12 @@ _ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", 
 _SENSES = {True: ("1", "true", "yes", "y", "t"), False: ("0", "false", "no", "n", "f")}
 _FLAGS = frozenset(("flag", "flg", "ind", "indicator", "yn"))  # what a flag's name may end in
 _PLACING = frozenset(("at", "for", "in", "on", "over", "under"))
+_WEEKDAYS = ("day", "day name", "day of the week", "day of week", "weekday", "weekday name")
+_DAYS = frozenset(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
+_MONTHS = frozenset((
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+))  # fmt: skip
 _ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 
 
@@ -78,6 +84,24 @@ def _tells_state(said: Sequence[str]) -> bool:
 
 def _is_quality(word: str) -> bool:
     return word in STATES or is_adjective(word) or (word.endswith("ly") and len(word) > 4)
+
+
+def done_by(column: ColumnProfile) -> str:
+    """ "last updated by" of a column that is named so, and called "last editor"; "" of others, and of keys."""
+    pieces = [piece.lower() for piece in pieces_of(column.name)]
+    told = (
+        len(pieces) > 1 and pieces[-1] == "by" and is_participle(pieces[-2]) and set(pieces[:-2]) <= {"first", "last"}
+    )
+    return " ".join(pieces) if told and column.kind == "text" and not column.named else ""
+
+
+def calendar_word(phrase: str, values: Sequence[Cell]) -> str:
+    """ "on a" before names of weekdays, and "in" before those of months, in a column that is called so; else ""."""
+    if not values:
+        return ""
+    if phrase in _WEEKDAYS and all(value in _DAYS for value in values):
+        return "on a"
+    return "in" if phrase in ("month", "month name") and all(value in _MONTHS for value in values) else ""
 
 
 def by_meaning(made: Atom, phrase: str, text: str, person: bool, voice: Voice) -> Atom:

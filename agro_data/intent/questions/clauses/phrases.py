@@ -16,7 +16,7 @@ from agro_data.intent.questions.clauses.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.clauses.date_parts import date_test, part_of_date
-from agro_data.intent.questions.clauses.equality import DESCRIBED, by_meaning, called, stated
+from agro_data.intent.questions.clauses.equality import DESCRIBED, by_meaning, calendar_word, called, done_by, stated
 from agro_data.intent.questions.clauses.functions import TAKEN, combined, function_words, metric, text_function
 from agro_data.intent.questions.clauses.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.clauses.values import quoted, say_value, say_values
@@ -213,6 +213,8 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
         texts = say_values(predicate.values, profile, voice)
+        if not predicate.negated and (days := _on_days(scene, predicate.argument, base, predicate.values)):
+            return days
         return listed_values(term(scene, predicate.argument, base), texts, predicate.negated, voice)
     if isinstance(predicate, IsNull):
         return missing(term(scene, predicate.argument, base), predicate.negated, voice)
@@ -248,6 +250,8 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
     either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
     after = placed(phrase, f"{either_}{said}", scene.voice) if phrase in ("country", "continent", "location") else ""
     column = parts[0].left
+    if days := _on_days(scene, column, base, [p.right for p in parts]):
+        return days
     if isinstance(column, Column) and scene.phrase(column) == "description" and scene.names(column):
         after = f"{DESCRIBED}{either_}{said}"
     return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}", after=after)
@@ -282,14 +286,29 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice, _whole(profile))
         if name:
             return replace(made, after=name)
+        if equal and (days := _on_days(scene, left, base, [right])):
+            return days
+        if equal and profile is not None and scene.same(base, owner(scene, predicate)) and (done := done_by(profile)):
+            return replace(made, after=f"{done} {text}", verb=(f"are {done} {text}", f"is {done} {text}"))
         return by_meaning(made, phrase, text, scene.is_person(base), voice) if equal else made
     if isinstance(right, Scalar):
         return _against(scene, quantity(scene, left, base), predicate, right)
     other = term(scene, right, base)
+    its = "their" if scene.its(base) == "their" else "the"  # "its" is of one pickup, and they may be many
     if isinstance(right, Column) and scene.bearer(right) != base and right.source in scene.tables:
-        other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
+        other = f"{scene.phrase(right)} of {its} {scene.one(right.source)}"
         return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
-    return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice, count=False)
+    return compared(phrase, sort_of(profile), predicate.operator, f"{its} {other}", voice, count=False)
+
+
+def _on_days(scene: Scene, what: Expression, base: str, values: Sequence[Expression]) -> Atom | None:
+    """ "on a Friday", "in May or June", where these are what a column calls the days or months of a row; else None."""
+    if not isinstance(what, Column) or not scene.same(base, scene.bearer(what)):
+        return None
+    meant = [value.value for value in values if isinstance(value, Value)]
+    word = calendar_word(scene.phrase(what), meant)
+    when = f"{word} {scene.voice.twin().listed([str(value) for value in meant], 'or')}"
+    return Atom(after=when, verb=(f"are {when}", f"is {when}")) if word else None
 
 
 def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
