@@ -34,7 +34,14 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _UTF8_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+# How packed files begin. "BZh" could be a word of a text: what follows are the digits of pi, or of its root at the end.
+_PACKED = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "zip": re.compile(rb"PK\x03\x04"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
 WESTERN = "cp1252"  # Windows' code page, which Microsoft and people call Windows-1252
 _SQL = re.compile(r"\s*(?:\Z|null\s*\Z|(?:select|with|values)\b|\()", re.IGNORECASE)  # or that there is none
 _NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
@@ -134,8 +141,8 @@ def _check_unpacked(path: Path, data: bytes = b"") -> None:
     """Raise `UnreadableInput` for a file that begins as packed ones do, whatever it is called."""
     if not data:
         with suppress(OSError), path.open("rb") as file:
-            data = file.read(8)
-    packed = next((name for mark, name in _PACKED.items() if data.startswith(mark)), "")
+            data = file.read(16)
+    packed = next((name for name, begin in _PACKED.items() if begin.match(data)), "")
     if packed:
         raise UnreadableInput(
             f"{path}: is packed ({packed}), and text was expected; unpack it, and give what was in it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import json
@@ -168,6 +169,15 @@ def test_a_packed_file_is_said_to_be_packed(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(b'{"db_id": "shop", "gold": "SELECT 1", "pred": "SELECT 1"}'))
     with pytest.raises(UnreadableInput, match=r"p\..*: is packed \(gzip\), and text was expected; unpack it"):
         load_predictions(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", [b"", b"db_id,gold\nshop,SELECT 1\n"])
+def test_a_text_may_begin_as_the_magic_of_bzip2_does(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "p.csv").write_bytes(bz2.compress(text))
+    with pytest.raises(UnreadableInput, match=r"p\.csv: is packed \(bzip2\)"):
+        load_pairs(tmp_path / "p.csv")
+    (tmp_path / "p.csv").write_bytes(b"BZhId,db_id,gold,pred\n1,shop,SELECT 1,SELECT 2\n")
+    assert len(load_pairs(tmp_path / "p.csv").pairs) == 1
 
 
 def test_bytes_that_are_no_text_are_of_no_code_page(tmp_path: Path) -> None:
