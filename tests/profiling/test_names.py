@@ -204,6 +204,8 @@ def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, sai
         ("to value", "real", "measure", "to value"),
         ("license exp", "date", "date", "license expiry date"),
         ("price per square meters", "real", "measure", "price per square meter"),
+        ("deaths per thousand people", "real", "measure", "deaths per thousand people"),
+        ("failures per 100 hours", "real", "measure", "failures per 100 hours"),
         ("miles per hours", "real", "measure", "miles per hour"),
         ("last updated by", "text", "category", "last editor"),
         ("modified by", "text", "text", "editor"),

@@ -45,6 +45,7 @@ _NOUNS = {
 }
 _WHEN = {"at": "time", "on": "date"}
 _ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
+_MANY = re.compile(r"[0-9]|(?:a )?(?:hundred|thousand|million|billion)\b")
 _SPANS = {"since": "start", "until": "end", "till": "end"}
 _TURNS = {"from": "previous", "to": "new"}  # of what one thing has after another
 _CHANGES = frozenset(["status", "stage", "phase", "state", "step", "level", "grade", "tier", "plan", "value"])
@@ -108,8 +109,8 @@ def _noun(column: ColumnProfile, singular: str) -> str:
     done_by = re.fullmatch(r"(?:last )?(?:updated|modified|changed|edited) by", phrase)
     if done_by is not None:
         return "last editor" if phrase.startswith("last ") else "editor"
-    if " per " in phrase:  # "price per square meters"
-        what, _, each = phrase.rpartition(" per ")
+    what, _, each = phrase.rpartition(" per ")
+    if what and not _MANY.match(each):  # "price per square meters"
         return f"{what} per {' '.join(noun_forms(each.split())[0])}"
     if phrase in _SPANS and column.role in ("date", "year"):
         return f"{_SPANS[phrase]} {column.role}"
