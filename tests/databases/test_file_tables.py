@@ -343,6 +343,52 @@ def test_a_word_for_what_is_missing_is_null_among_numbers(tmp_path: Path, monkey
     assert rows["air"][1][-2:] == [("NA",), ("late",)]
 
 
+@pytest.mark.parametrize("loaded", [2**20, -1])
+@pytest.mark.parametrize(
+    ("texts", "kind", "days"),
+    [
+        (["2020-01-01", "n/a", "2022-06-06"], "DATE", ["2020-01-01", None, "2022-06-06"]),
+        (["31.12.2020", "-", "01.02.2021"], "DATE", ["2020-12-31", None, "2021-02-01"]),
+        (["NA", "1/25/2020", "2/3/2021"], "DATE", [None, "2020-01-25", "2021-02-03"]),
+        (["NULL", "1/1/2020", "2/2/2021"], "DATE", [None, "2020-01-01", "2021-02-02"]),
+        (["2020-01-01 10:00", "N/A", "", "2022-06-06 00:30"], "TIMESTAMP", ["2020-01-01 10:00:00", None, None]),
+        (["1/2/2020", "NA", "2/3/2021"], "VARCHAR", ["1/2/2020", "NA", "2/3/2021"]),  # day and month may be either
+        (["2020-01-01", "n/a", "2022-06-06", "soon"], "VARCHAR", ["2020-01-01", "n/a"]),
+        (["2020-01-01", "n/a", "2022-06-31"], "VARCHAR", ["2020-01-01", "n/a", "2022-06-31"]),  # there is none
+        (["2020-01-01", "n/a", "31.12.2020"], "VARCHAR", ["2020-01-01", "n/a", "31.12.2020"]),
+        (["2020-01-01", "n/a", "-", "?", "2022-06-06"], "VARCHAR", ["2020-01-01", "n/a", "-", "?"]),  # they say several
+        (["n/a", "2020-01-01", "-"], "VARCHAR", ["n/a", "2020-01-01", "-"]),
+    ],
+)
+def test_a_word_for_what_is_missing_is_null_among_dates(
+    texts: list[str],
+    kind: str,
+    days: list[str | None],
+    loaded: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "t.csv").write_text("id,day\n" + "".join(f"{n},{text}\n" for n, text in enumerate(texts)))
+    (described, rows), *_ = read(tmp_path, loaded, monkeypatch)[0].values()
+    assert str(described[1][1]) == kind
+    assert [day and str(day) for _, day in sorted(rows)][: len(days)] == days
+    said = [one for one in remarks_on(tmp_path) if "'day'" in one]
+    assert said == ["t.csv: a word for what is missing (as n/a) is NULL among the dates of 'day'"] * (
+        kind != "VARCHAR"
+    ) + [
+        "t.csv: column 'day' stays text: its values do not tell day and month apart; write its dates as 2024-12-31"
+    ] * ("2/3/2021" in texts and kind == "VARCHAR")
+
+
+def test_a_word_for_what_is_missing_is_null_among_dates_of_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = parts(tmp_path, "d,v\n20/01/2020,1\n21/01/2020,2\n", "d,v\nn/a,3\n02/03/2020,4\n")
+    tables, _, _ = read(folder, 2**20, monkeypatch)
+    assert [day and str(day) for day, _ in tables["t"][1]] == ["2020-01-20", "2020-01-21", None, "2020-03-02"]
+    assert len(remarks_on(folder)) == 1
+
+
 NUMBERS = {
     "comma": (["1.234,50", "12,5", "0", "-7"], [1234.5, 12.5, 0, -7]),
     "comma and spaces": (["  1.234,50", "12,5 ", "  0"], [1234.5, 12.5, 0]),

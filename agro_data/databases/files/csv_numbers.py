@@ -66,7 +66,7 @@ def numbers_in(
         held, missing, words, numbers, whole, certain = counts
         told = words > 0 if form is _PLAIN else certain > 0
         if held == numbers + missing and numbers >= FEWEST_NUMBERS and words <= MOST_MARKERS and told:
-            value = f"CASE WHEN NOT {_is_missing(quoted(name))} THEN {form.plain.format(quoted(name))} END"
+            value = f"CASE WHEN NOT {is_missing(quoted(name))} THEN {form.plain.format(quoted(name))} END"
             kind = "BIGINT" if numbers == whole else "DOUBLE"
             found.setdefault(name, Numbers(f"TRY_CAST({value} AS {kind})", words > 0, form.said))
     return found
@@ -74,16 +74,22 @@ def numbers_in(
 
 def remarks_on(numbers: Mapping[str, Numbers]) -> list[str]:
     """What a person is told of these columns."""
-    missing = _names(name for name, one in numbers.items() if one.missing)
+    missing = names_of(name for name, one in numbers.items() if one.missing)
     told = [f"a word for what is missing (as NA) is NULL among the numbers of {missing}"] if missing else []
     for separators in dict.fromkeys(one.separators for one in numbers.values() if one.separators):
-        names = _names(name for name, one in numbers.items() if one.separators == separators)
+        names = names_of(name for name, one in numbers.items() if one.separators == separators)
         told.append(f"texts with {separators} are read as the numbers that they are: {names}")
     return told
 
 
-def _names(columns: Iterable[str]) -> str:
+def names_of(columns: Iterable[str]) -> str:
+    """Columns as a person reads them."""
     return ", ".join(map(repr, columns))
+
+
+def is_missing(column: str) -> str:
+    """SQL of whether a text is a word for what is missing."""
+    return f"lower(trim({column})) IN ({', '.join(literal(word) for word in sorted(MISSING))})"
 
 
 def _likely(
@@ -93,7 +99,7 @@ def _likely(
     pairs = [(name, form) for name in columns for form in forms]
     if not pairs:
         return []
-    fit = ", ".join(f"bool_and({_fits(name, form.number)} OR {_is_missing(quoted(name))})" for name, form in pairs)
+    fit = ", ".join(f"bool_and({_fits(name, form.number)} OR {is_missing(quoted(name))})" for name, form in pairs)
     row = connection.execute(f"SELECT {fit} FROM (SELECT * FROM ({rows}) LIMIT {_GLANCE})").fetchall()[0]
     return [pair for pair, likely in zip(pairs, row, strict=True) if likely]
 
@@ -107,7 +113,7 @@ def _counted(
         return {}
     counts: list[str] = []
     for name, form in pairs:
-        column, missing = quoted(name), _is_missing(quoted(name))
+        column, missing = quoted(name), is_missing(quoted(name))
         finite = f"isfinite(TRY_CAST({form.plain.format(column)} AS DOUBLE))"
         numbers = [f"{_fits(name, one)} AND {finite}" for one in (form.number, form.whole, form.certain)]
         counts += [f"count({column})", f"count(*) FILTER (WHERE {missing})"]
@@ -119,7 +125,3 @@ def _counted(
 
 def _fits(name: str, form: str) -> str:
     return f"regexp_full_match(trim({quoted(name)}), {literal(form)})"
-
-
-def _is_missing(column: str) -> str:
-    return f"lower(trim({column})) IN ({', '.join(literal(word) for word in sorted(MISSING))})"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.errors import discreet_line
+from agro_data.databases.files.csv_dates import dates_in, remarks_on_dates, stays_text
 from agro_data.databases.files.csv_footnotes import ends_as_rows_do, footnotes
 from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
 from agro_data.databases.files.csv_padding import TITLE_LINES, lines_above
@@ -167,21 +168,27 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
         return f"SELECT {chosen} FROM {reader}{where}"
 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
-    chosen, told = _with_numbers(connection, query(texts, formats), [written])
-    rows, remarks = query(texts, formats, f"*{chosen}"), [*_remarks_on_dates(texts), *told]
+    chosen, remarks = _with_texts_read(connection, query(texts, formats), [written], texts)
+    rows = query(texts, formats, f"*{chosen}")
     if blank := _blank_rows(connection, query(texts, formats), written):
         lines = "line that holds nothing is" if blank == 1 else f"{blank} lines that hold nothing are"
         return f"SELECT * FROM ({rows}) WHERE {_holds_something(written)}", [f"its {lines} taken for no row", *remarks]
     return rows, remarks
 
 
-def _with_numbers(connection: duckdb.DuckDBPyConnection, rows: str, parts: Sequence[Written]) -> tuple[str, list[str]]:
-    """What replaces in `*` columns of `rows` that are numbers written as texts, or nothing, and remarks on them."""
-    kept = [name for part in parts for name, kind in part.columns.items() if kind == "VARCHAR"]
+def _with_texts_read(
+    connection: duckdb.DuckDBPyConnection, rows: str, parts: Sequence[Written], open_dates: Sequence[str]
+) -> tuple[str, list[str]]:
+    """What replaces in `*` columns of `rows` that are numbers or dates written as texts, or nothing, and remarks on
+    them and on the columns whose dates leave day and month open."""
+    kept = dict.fromkeys(name for part in parts for name, kind in part.columns.items() if kind == "VARCHAR")
     commas = "," if any(part.marks["delim"] == "," for part in parts) else ""
-    numbers = numbers_in(connection, rows, list(dict.fromkeys(kept)), commas)
-    replaced = ", ".join(f"{one.read} AS {quoted(name)}" for name, one in numbers.items())
-    return f" REPLACE ({replaced})" * bool(replaced), remarks_on(numbers)
+    numbers = numbers_in(connection, rows, list(kept), commas)
+    dates = dates_in(connection, rows, [name for name in kept if name not in numbers])
+    read = {name: one.read for name, one in numbers.items()} | dates
+    replaced = ", ".join(f"{one} AS {quoted(name)}" for name, one in read.items() if one)
+    remarks = [stays_text(name) for name in open_dates if name not in dates]
+    return f" REPLACE ({replaced})" * bool(replaced), [*remarks, *remarks_on(numbers), *remarks_on_dates(dates)]
 
 
 class Parts(NamedTuple):
@@ -224,8 +231,7 @@ def read_parts(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], fol
         return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, formats)}, hive_partitioning=false)"
 
     texts, formats = _dates(connection, parts, lambda columns: query(columns, {}))
-    replaced, told = _with_numbers(connection, query(texts, formats), parts)
-    return Parts(settings(texts, formats), replaced, [*_remarks_on_dates(texts), *told])
+    return Parts(settings(texts, formats), *_with_texts_read(connection, query(texts, formats), parts, texts))
 
 
 def _reader(path: str, written: Written) -> str:
@@ -471,10 +477,3 @@ def _fitting(
         if all(held is not False for held in row[: len(cells)][place]):
             read.setdefault(row[len(cells) :][place], form)
     return list(read.values())
-
-
-def _remarks_on_dates(columns: Sequence[str]) -> list[str]:
-    return [
-        f"column {column!r} stays text: its values do not tell day and month apart; write its dates as 2024-12-31"
-        for column in columns
-    ]
