@@ -261,6 +261,49 @@ def test_numbers_of_parts_are_numbers(loaded: int, tmp_path: Path, monkeypatch: 
     assert len(remarks_on(folder)) == 2
 
 
+SWISS = 'a,b\n1,"1\'234.50"\n2,"99"\n3,"2\'000.00"\n'
+
+
+@pytest.mark.parametrize(
+    ("other", "held"),
+    [
+        (SWISS, [1234.5, 99, 2000]),
+        ("a,b\n4,5\n5,7\n", [5, 7]),
+        ('a,b\n4,5"\n5,9"9\n6,"\n', ['5"', '9"9', '"']),  # no row is lost to quotes that are none
+        ("a,b\n4,'x'\n5,'y,z'\n", ["x", "y,z"]),
+    ],
+)
+def test_numbers_of_parts_may_have_apostrophes_in_quotes(
+    other: str, held: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables, _, problems = read(parts(tmp_path, SWISS, other), 2**20, monkeypatch)
+    described, rows = tables["t"]
+    assert (problems, [column[0] for column in described]) == ([], ["a", "b"])
+    assert [value for _, value in rows[3:]] == held
+    if not isinstance(held[0], str):
+        assert [value for _, value in rows[:3]] == [1234.5, 99, 2000]
+
+
+@pytest.mark.parametrize("loaded", [2**20, -1])
+def test_a_blank_line_in_a_part_is_no_row(loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = "id,price\n1,NA\n,\n3,4\n7,9\n", "id,price,kind\n,,\n5,,x\n6,1,\n"
+    for year, text in enumerate(texts, 2023):
+        (tmp_path / "t" / f"year={year}").mkdir(parents=True)
+        (tmp_path / "t" / f"year={year}" / "a.csv").write_text(text)
+    tables, _, problems = read(tmp_path, loaded, monkeypatch)
+    assert problems == []
+    assert sorted((key, price, year) for key, price, _, year in tables["t"][1]) == [
+        (1, None, 2023),
+        (3, 4, 2023),
+        (5, None, 2024),
+        (6, 1, 2024),
+        (7, 9, 2023),
+    ]
+    assert "t: its 2 lines that hold nothing are taken for no row" in remarks_on(tmp_path)
+    (tmp_path / "t" / "year=2024" / "a.csv").write_text("id,price\n,7\n8,\n")  # no column has a value in each
+    assert len(read(tmp_path, loaded, monkeypatch)[0]["t"][1]) == 6
+
+
 @pytest.mark.parametrize(
     ("second", "said"),
     [

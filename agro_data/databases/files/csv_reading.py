@@ -10,7 +10,7 @@ import csv
 import glob
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -72,6 +72,7 @@ class Written:
     header: bool
     skipped: int  # lines above the header
     marks: Mapping[str, str]
+    doubled: bool = False  # a quote in a cell is written twice, whatever the engine takes for an escape
     passes_over: bool = False  # lines with another number of cells, or another type, which are no rows
     passes_over_padded: tuple[str, ...] = ()  # first cells, "" too, of lines that hold nothing else and are no rows
     passes_over_prose: tuple[str, ...] = ()  # first cells of lines that are none, whatever else they hold
@@ -133,21 +134,28 @@ def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tup
 
 def _filled_rows(connection: duckdb.DuckDBPyConnection, query: str, written: Written) -> object:
     """How many rows hold something."""
-    return connection.execute(f"SELECT count(*) FROM ({query}) WHERE {_holds_something(written)}").fetchall()[0][0]
+    return connection.execute(f"SELECT count(*) FROM ({query}) WHERE {_holds_something(written.columns)}").fetchall()[
+        0
+    ][0]
 
 
-def _holds_something(written: Written) -> str:
-    return " OR ".join(f"{quoted(name)} IS NOT NULL" for name in written.columns)
+def _holds_something(columns: Iterable[str]) -> str:
+    return " OR ".join(f"{quoted(name)} IS NOT NULL" for name in columns)
 
 
-def _blank_rows(connection: duckdb.DuckDBPyConnection, query: str, written: Written) -> int:
-    """How many rows hold nothing, where some column shows that they are none: it has a value in all others."""
-    if len(written.columns) < 2:
-        return 0
-    held = ", ".join(f"count({quoted(name)})" for name in written.columns)
-    blank = f"count(*) FILTER (WHERE NOT ({_holds_something(written)}))"
+def _blank_rows(connection: duckdb.DuckDBPyConnection, query: str, columns: Collection[str]) -> tuple[str, list[str]]:
+    """The SQL of which rows are no blank lines, and a remark that some are; nothing where there are none, or no column
+    shows that rows that hold nothing are none: it has a value in all others."""
+    if len(columns) < 2:
+        return "", []
+    held = ", ".join(f"count({quoted(name)})" for name in columns)
+    filled = _holds_something(columns)
+    blank = f"count(*) FILTER (WHERE NOT ({filled}))"
     every, nothing, *counts = connection.execute(f"SELECT count(*), {blank}, {held} FROM ({query})").fetchall()[0]
-    return nothing if nothing < every and every - nothing in counts else 0
+    if not 0 < nothing < every or every - nothing not in counts:
+        return "", []
+    lines = "line that holds nothing is" if nothing == 1 else f"{nothing} lines that hold nothing are"
+    return f" WHERE {filled}", [f"its {lines} taken for no row"]
 
 
 def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) -> tuple[str, list[str]]:
@@ -170,10 +178,8 @@ def _query(connection: duckdb.DuckDBPyConnection, file: Path, written: Written) 
     texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
     chosen, remarks = _with_texts_read(connection, query(texts, formats), [written], texts)
     rows = query(texts, formats, f"*{chosen}")
-    if blank := _blank_rows(connection, query(texts, formats), written):
-        lines = "line that holds nothing is" if blank == 1 else f"{blank} lines that hold nothing are"
-        return f"SELECT * FROM ({rows}) WHERE {_holds_something(written)}", [f"its {lines} taken for no row", *remarks]
-    return rows, remarks
+    filled, told = _blank_rows(connection, query(texts, formats), written.columns)
+    return f"SELECT * FROM ({rows}){filled}" if filled else rows, [*told, *remarks]
 
 
 def _with_texts_read(
@@ -192,10 +198,12 @@ def _with_texts_read(
 
 
 class Parts(NamedTuple):
-    """How `read_csv` reads the parts of a table, what replaces columns in `*` of their rows, and remarks."""
+    """How `read_csv` reads the parts of a table, what replaces columns in `*` of their rows, which of these are rows,
+    and remarks."""
 
     settings: str
     replaced: str
+    filled: str
     remarks: list[str]
 
 
@@ -221,8 +229,11 @@ def read_parts(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], fol
                 "header, or move it to a folder of its own"
             )
 
+    doubled = _are_doubled(connection, files, parts)
+
     def settings(texts: Sequence[str], formats: Mapping[str, str]) -> str:
         told = [f"{_EVERY_LINE}, header={first.header}, union_by_name=true, sample_size=-1"]
+        told += [_DOUBLED] * doubled
         told += [f"{name}={literal(mark)}" for name, mark in formats.items()]
         types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in texts)
         return ", ".join([*told, *([f"types={{{types}}}"] if texts else [])])
@@ -231,7 +242,22 @@ def read_parts(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], fol
         return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, formats)}, hive_partitioning=false)"
 
     texts, formats = _dates(connection, parts, lambda columns: query(columns, {}))
-    return Parts(settings(texts, formats), *_with_texts_read(connection, query(texts, formats), parts, texts))
+    rows = query(texts, formats)
+    replaced, remarks = _with_texts_read(connection, rows, parts, texts)
+    filled, told = _blank_rows(connection, rows, {name: None for part in parts for name in part.columns})
+    return Parts(settings(texts, formats), replaced, filled, [*told, *remarks])
+
+
+def _are_doubled(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], parts: Sequence[Written]) -> bool:
+    """Whether the engine is to be told that quotes are doubled: it finds another escape in a part, and no part has
+    quotes or escapes of its own."""
+    if not any(part.doubled for part in parts):
+        return False
+    own = {part.marks.get(mark) for part in parts for mark in ("quote", "escape")} - {"", '"', None}
+    return not own and all(
+        part.doubled or _looked_at(connection, file, f"{_EVERY_LINE}, {_DOUBLED}", None).columns == part.columns
+        for file, part in zip(files, parts, strict=True)
+    )
 
 
 def _reader(path: str, written: Written) -> str:
@@ -320,7 +346,7 @@ def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end
     """
     found = _looked_at(connection, file, settings, end)
     odd = found.marks.get("quote") == '"' and found.marks.get("escape") == "'"
-    return _looked_at(connection, file, f"{settings}, {_DOUBLED}", end) if odd else found
+    return replace(_looked_at(connection, file, f"{settings}, {_DOUBLED}", end), doubled=True) if odd else found
 
 
 def _looked_at(connection: duckdb.DuckDBPyConnection, file: Path, settings: str, end: int | None) -> Written:

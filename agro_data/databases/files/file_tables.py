@@ -190,7 +190,7 @@ def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str
     if table.folder is None and not table.is_parquet:
         return read_file(connection, table.files[0])
     files = table.files
-    chosen, remarks = "*", list[str]()
+    chosen, filled, remarks = "*", "", list[str]()
     settings = f"hive_partitioning={str(bool(table.partitions)).lower()}"
     if table.partitions and table.above:
         chosen += f" EXCLUDE ({quoted_list(sorted(table.above))})"
@@ -198,8 +198,8 @@ def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str
         settings += ", union_by_name=true" if table.folder else ""  # parts that were written later have further columns
     else:
         files = tuple(file for file in files if file.stat().st_size) or files[:1]  # an empty part has no column
-        told, replaced, remarks = read_parts(connection, files, table.folder or files[0].parent)
+        told, replaced, filled, remarks = read_parts(connection, files, table.folder or files[0].parent)
         settings += f", {told}"
         chosen += replaced
     reader = "read_parquet" if table.is_parquet else "read_csv"
-    return f"SELECT {chosen} FROM {reader}({patterns(files)}, {settings})", remarks
+    return f"SELECT {chosen} FROM {reader}({patterns(files)}, {settings}){filled}", remarks
