@@ -484,6 +484,43 @@ def test_numbers_in_quotes_may_have_apostrophes(name: str, delimiter: str, tmp_p
         assert [value for _, value in connection.execute("FROM t ORDER BY id").fetchall()] == numbers
 
 
+AMOUNTS = {
+    "dollars": (["$0.05", "$1.20", "-$3", "$ 7.5"], [0.05, 1.2, -3, 7.5], "amounts in $"),
+    "whole": (["$5", "n/a", "$10", "$0"], [5, None, 10, 0], "amounts in $"),
+    "thousands of pounds": (["£1,234.50", "(£250.00)", "£(2.00)", "£0"], [1234.5, -250, -2, 0], "amounts in £"),
+    "euros": (["1.234,50 €", "-7,25 €", "1.000,00 €"], [1234.5, -7.25, 1000], "amounts in €"),
+    "brackets": (["(250.00)", "1,000.00", "-", "12.50"], [-250, 1000, None, 12.5], "amounts in brackets"),
+}
+NO_AMOUNTS = {
+    "two currencies": ["$5", "€5", "$6"],
+    "some without": ["$5", "6", "$7"],
+    "notes": ["(1)", "(2)", "3", "4"],
+    "all in brackets": ["(1.50)", "(2.50)", "(3.50)"],
+    "errors": ["1.250", "(0.125)", "2.250", "(0.375)"],
+    "either way": ["€1.234", "€2.500", "€3.000"],
+    "parameters": ["$1", "$2 and $3", "$4"],
+    "within": ["1$2", "3$4", "5$6"],
+}
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_amounts_are_numbers(name: str, tmp_path: Path) -> None:
+    texts, numbers, said = AMOUNTS[name]
+    (tmp_path / "t.csv").write_text("id,a\n" + "".join(f'{n},"{text}"\n' for n, text in enumerate(texts)))
+    with closing(duckdb.connect()) as connection:
+        remarks = create_tables(connection, tmp_path).remarks
+        assert [value for _, value in connection.execute("FROM t ORDER BY id").fetchall()] == numbers
+    assert any(one.startswith(f"t.csv: {said}") and one.endswith(" numbers: 'a'") for one in remarks)
+
+
+@pytest.mark.parametrize("name", NO_AMOUNTS)
+def test_what_may_be_no_amount_stays_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,a\n" + "".join(f'{n},"{text}"\n' for n, text in enumerate(NO_AMOUNTS[name])))
+    with closing(duckdb.connect()) as connection:
+        assert create_tables(connection, tmp_path).remarks == []
+        assert [value for _, value in connection.execute("FROM t ORDER BY id").fetchall()] == NO_AMOUNTS[name]
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_may_be_no_number_or_another_stays_text(name: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id;a\n" + "".join(f'{n};"{text}"\n' for n, text in enumerate(TEXTS[name])))

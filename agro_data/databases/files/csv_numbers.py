@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.files.number_texts import FEWEST_NUMBERS, MISSING, MOST_MARKERS, NUMBER, WHOLE
-from agro_data.databases.quoting import literal, quoted
+from agro_data.databases.quoting import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,8 +37,8 @@ def _separated(said: str, thousands: str, decimal: str, certain: str) -> _Form:
     return _Form(said, number, whole, certain, plain)
 
 
-_PLAIN = _Form("", NUMBER, WHOLE, r".*", "{}")
 _DECIMALS = r"[+-]?(0|[1-9]\d*)[.](\d{1,2}|\d{4,})"  # no dot between thousands
+_PLAIN = _Form("", NUMBER, WHOLE, _DECIMALS, "{}")
 _THOUSANDS = _separated(
     "thousands separators", ",", ".", rf".*(,\d{{3}}[,.]\d+|['’\x{{a0}}\x{{202f}}]\d+([.]\d+)?)|{_DECIMALS}"
 )
@@ -57,16 +57,23 @@ class Numbers(NamedTuple):
 
 
 def numbers_in(
-    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], delimiter: str
+    connection: duckdb.DuckDBPyConnection,
+    rows: str,
+    columns: Mapping[str, str],
+    delimiter: str,
+    amounts: bool = False,
 ) -> dict[str, Numbers]:
-    """Those `columns` of texts whose values are all numbers or a word for what is missing; `rows` is a query."""
+    """Those of some columns, each with the SQL of its texts, whose values are all numbers or a word for what is
+    missing; `rows` is a query. Of `amounts` something else than their numbers makes them texts."""
     forms = [_PLAIN, _THOUSANDS, _COMMA_IN_QUOTES if delimiter == "," else _COMMA]
     found: dict[str, Numbers] = {}
-    for (name, form), counts in _counted(connection, rows, _likely(connection, rows, columns, forms)).items():
+    for (name, form), counts in _counted(connection, rows, _likely(connection, rows, columns, forms), columns).items():
         held, missing, words, numbers, whole, certain = counts
-        told = words > 0 if form is _PLAIN else certain > 0
+        told = certain > 0
+        if form is _PLAIN:
+            told = certain > 0 or numbers == whole if amounts else words > 0
         if held == numbers + missing and numbers >= FEWEST_NUMBERS and words <= MOST_MARKERS and told:
-            value = f"CASE WHEN NOT {is_missing(quoted(name))} THEN {form.plain.format(quoted(name))} END"
+            value = f"CASE WHEN NOT {is_missing(columns[name])} THEN {form.plain.format(columns[name])} END"
             kind = "BIGINT" if numbers == whole else "DOUBLE"
             found.setdefault(name, Numbers(f"TRY_CAST({value} AS {kind})", words > 0, form.said))
     return found
@@ -93,19 +100,21 @@ def is_missing(column: str) -> str:
 
 
 def _likely(
-    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], forms: Sequence[_Form]
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Mapping[str, str], forms: Sequence[_Form]
 ) -> list[tuple[str, _Form]]:
     """The columns whose first values may all be numbers, with each form that they may have."""
     pairs = [(name, form) for name in columns for form in forms]
     if not pairs:
         return []
-    fit = ", ".join(f"bool_and({_fits(name, form.number)} OR {is_missing(quoted(name))})" for name, form in pairs)
+    fit = ", ".join(
+        f"bool_and({_fits(columns[name], form.number)} OR {is_missing(columns[name])})" for name, form in pairs
+    )
     row = connection.execute(f"SELECT {fit} FROM (SELECT * FROM ({rows}) LIMIT {_GLANCE})").fetchall()[0]
     return [pair for pair, likely in zip(pairs, row, strict=True) if likely]
 
 
 def _counted(
-    connection: duckdb.DuckDBPyConnection, rows: str, pairs: Sequence[tuple[str, _Form]]
+    connection: duckdb.DuckDBPyConnection, rows: str, pairs: Sequence[tuple[str, _Form]], columns: Mapping[str, str]
 ) -> dict[tuple[str, _Form], Sequence[int]]:
     """Of each column in each form its values, words for what is missing, different ones of them, numbers, whole ones,
     and numbers that have no other form."""
@@ -113,9 +122,9 @@ def _counted(
         return {}
     counts: list[str] = []
     for name, form in pairs:
-        column, missing = quoted(name), is_missing(quoted(name))
+        column, missing = columns[name], is_missing(columns[name])
         finite = f"isfinite(TRY_CAST({form.plain.format(column)} AS DOUBLE))"
-        numbers = [f"{_fits(name, one)} AND {finite}" for one in (form.number, form.whole, form.certain)]
+        numbers = [f"{_fits(column, one)} AND {finite}" for one in (form.number, form.whole, form.certain)]
         counts += [f"count({column})", f"count(*) FILTER (WHERE {missing})"]
         counts += [f"count(DISTINCT {column}) FILTER (WHERE {missing})"]
         counts += [f"count(*) FILTER (WHERE {number})" for number in numbers]
@@ -123,5 +132,5 @@ def _counted(
     return {pair: row[place * 6 : place * 6 + 6] for place, pair in enumerate(pairs)}
 
 
-def _fits(name: str, form: str) -> str:
-    return f"regexp_full_match(trim({quoted(name)}), {literal(form)})"
+def _fits(column: str, form: str) -> str:
+    return f"regexp_full_match(trim({column}), {literal(form)})"

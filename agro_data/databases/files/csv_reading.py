@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.errors import discreet_line
+from agro_data.databases.files.csv_amounts import amounts_in, remarks_on_amounts
 from agro_data.databases.files.csv_dates import dates_in, remarks_on_dates, stays_text
 from agro_data.databases.files.csv_footnotes import ends_as_rows_do, footnotes
 from agro_data.databases.files.csv_numbers import numbers_in, remarks_on
@@ -189,12 +190,15 @@ def _with_texts_read(
     them and on the columns whose dates leave day and month open."""
     kept = dict.fromkeys(name for part in parts for name, kind in part.columns.items() if kind == "VARCHAR")
     commas = "," if any(part.marks["delim"] == "," for part in parts) else ""
-    numbers = numbers_in(connection, rows, list(kept), commas)
+    numbers = numbers_in(connection, rows, {name: quoted(name) for name in kept}, commas)
+    amounts = amounts_in(connection, rows, [name for name in kept if name not in numbers])
+    numbers |= numbers_in(connection, rows, {name: one.text for name, one in amounts.items()}, commas, amounts=True)
     dates = dates_in(connection, rows, [name for name in kept if name not in numbers])
     read = {name: one.read for name, one in numbers.items()} | dates
     replaced = ", ".join(f"{one} AS {quoted(name)}" for name, one in read.items() if one)
     remarks = [stays_text(name) for name in open_dates if name not in dates]
-    return f" REPLACE ({replaced})" * bool(replaced), [*remarks, *remarks_on(numbers), *remarks_on_dates(dates)]
+    remarks += remarks_on(numbers) + remarks_on_amounts(amounts, numbers) + remarks_on_dates(dates)
+    return f" REPLACE ({replaced})" * bool(replaced), remarks
 
 
 class Parts(NamedTuple):
