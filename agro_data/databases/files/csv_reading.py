@@ -135,9 +135,8 @@ def _without_footnotes(connection: duckdb.DuckDBPyConnection, file: Path) -> tup
 
 def _filled_rows(connection: duckdb.DuckDBPyConnection, query: str, written: Written) -> object:
     """How many rows hold something."""
-    return connection.execute(f"SELECT count(*) FROM ({query}) WHERE {_holds_something(written.columns)}").fetchall()[
-        0
-    ][0]
+    counted = f"SELECT count(*) FROM ({query}) WHERE {_holds_something(written.columns)}"
+    return connection.execute(counted).fetchall()[0][0]
 
 
 def _holds_something(columns: Iterable[str]) -> str:
