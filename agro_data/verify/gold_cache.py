@@ -105,11 +105,8 @@ def _key(pair: Pair, limits: Limits) -> bytes:
     return prefix.digest()
 
 
-# Modules of `agro_data.databases` that run a statement and make its digest.
-_RESULTS_BY = [
-    *("cells", "digest", "errors", "opening", "quoting"),
-    *("files/csv_reading", "files/data_files", "files/file_tables", "hostile/engine_state", "hostile/guards"),
-]
+# Modules of `agro_data.databases` that run a statement and make its digest, and folders of such.
+_RESULTS_BY = ("cells", "digest", "errors", "files", "hostile/engine_state", "hostile/guards", "opening", "quoting")
 
 
 @cache
@@ -122,6 +119,11 @@ def _prefix(dialect: Dialect, limits: Limits) -> hashlib._Hash:
 def _code() -> str:
     """SHA-256 (hex) of the sources of `_RESULTS_BY`."""
     digest = hashlib.sha256()
-    for name in _RESULTS_BY:
-        digest.update(files("agro_data.databases").joinpath(f"{name}.py").read_bytes() + b"\0")
+    for source in _sources():
+        digest.update(source.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def _sources() -> list[Path]:
+    root = Path(str(files("agro_data.databases")))
+    return [one for name in _RESULTS_BY for one in sorted((root / name).glob("*.py")) or [root / f"{name}.py"]]

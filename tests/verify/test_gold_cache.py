@@ -11,7 +11,7 @@ from making import run_sqlite
 from agro_data.databases.discovery.content import content_hash
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
-from agro_data.verify.gold_cache import FILE, GoldCache
+from agro_data.verify.gold_cache import FILE, GoldCache, _sources
 from agro_data.verify.golds import Case, GoldResults
 from agro_data.verify.grade import grade_many
 
@@ -76,3 +76,9 @@ def test_a_gold_that_is_known_is_not_run(database: Database, tmp_path: Path, mon
     assert asked == [GOLD]
     assert [grade.score for grade in grades[0]] == [1, 0]
     assert grades[0] == grades[1]
+
+
+def test_all_that_decides_how_files_are_read_decides_what_a_result_is_found_by() -> None:
+    names = [source.name for source in _sources()]
+    assert {"digest.py", "guards.py", "csv_reading.py", "csv_numbers.py", "csv_dates.py"} <= {*names}
+    assert all(source.is_file() for source in _sources())
