@@ -61,7 +61,9 @@ def test_nothing_is_left_out(profiles: list[DatabaseProfile]) -> None:
         "scientist_1 store_1 student_assessment twitter_1"
     )
     assert {db_id for db_id, problem in said if "private of people" in problem} == {*people.split()}
-    assert {db_id for db_id, _ in said} == {"student_1", *texts, *logins, *dates.split(), *people.split()}
+    nothing = {"flight_4"}  # an airline -1, "Unknown"
+    assert {db_id for db_id, problem in said if "stand for" in problem} == nothing
+    assert {db_id for db_id, _ in said} == {"student_1", *texts, *logins, *dates.split(), *people.split(), *nothing}
 
 
 def test_keys_and_sums_make_sense(profiles: list[DatabaseProfile]) -> None:
