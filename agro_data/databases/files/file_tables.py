@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
-from agro_data.databases.files.csv_reading import NOT_WHOLE, NoTable, fault, patterns, read_file, read_parts
+from agro_data.databases.files.csv_reading import NOT_WHOLE, fault, read_file, read_parts
+from agro_data.databases.files.csv_sniffing import NoTable, patterns
 from agro_data.databases.files.data_files import DataTable, data_tables, is_cut
 from agro_data.databases.files.text_files import is_packed, opened
 from agro_data.databases.quoting import quoted, quoted_list
