@@ -38,6 +38,7 @@ SCALES = {
     **{"hundred": 1e2, "hundreds": 1e2, "thousand": 1e3, "thousands": 1e3, "k": 1e3, "million": 1e6, "millions": 1e6},
     **{"m": 1e6, "billion": 1e9, "billions": 1e9, "b": 1e9, "bn": 1e9, "trillion": 1e12, "percent": 1e-2, "%": 1e-2},
 }
+WEEKDAYS = _WORD.findall("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 MONTHS = _WORD.findall("January February March April May June July August September October November December")
 _MONTHS = {name[:size].lower(): float(n) for n, name in enumerate(MONTHS, 1) for size in (3, len(name))} | {"sept": 9.0}
 

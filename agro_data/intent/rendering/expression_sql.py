@@ -42,12 +42,13 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.comparisons import BY_SIGN
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import parse_expression
+from agro_data.sql.said import WEEKDAYS
 
 _AGGREGATES: dict[str, type[exp.AggFunc]] = {
     "count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max,
 }  # fmt: skip
 _ARITHMETIC: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
-_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_WEEKDAYS = (WEEKDAYS[-1], *WEEKDAYS[:-1])  # as the engines number them
 _SQLITE_DATE_CODES = {"year": "%Y", "month": "%m", "day": "%d", "weekday": "%w", "year_month": "%Y-%m"}
 
 

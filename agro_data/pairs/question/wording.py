@@ -20,7 +20,17 @@ from agro_data.profiling.columns.statistics import as_number
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.names.resolution import Resolution
-from agro_data.sql.said import MONTHS, SqlValues, date_parts, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.sql.said import (
+    MONTHS,
+    WEEKDAYS,
+    SqlValues,
+    date_parts,
+    numbers_in,
+    plain,
+    quoted_values,
+    values_in,
+    words_of,
+)
 from agro_data.sql.walks import leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
@@ -31,7 +41,7 @@ _COUNTED = re.compile(
 )
 _AVERAGE = re.compile(r"\baverage\b|\bavg\b|\bmean (?:of|value|price|age|score|salary)\b", re.IGNORECASE)
 _FLAGS = frozenset({"yes", "no", "true", "false"})
-_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEK = tuple(map(str.lower, WEEKDAYS))
 _COUNTRIES = {  # whose people are called otherwise than they begin
     "france": "french",
     "united kingdom": "british",

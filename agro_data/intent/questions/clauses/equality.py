@@ -12,9 +12,10 @@ from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.naming.nouns import Scene
 from agro_data.intent.questions.naming.vocabulary import STATES
 from agro_data.intent.questions.voice import Voice
-from agro_data.intent.tree import Column, Comparison
+from agro_data.intent.tree import Column, Comparison, Expression, Value
 from agro_data.profiling.names.words import PREPOSITIONS, is_adjective, is_participle, pieces_of
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.sql.said import MONTHS, WEEKDAYS
 
 DESCRIBED = "described as "  # what a code means that has no other name: "the status Closed"
 _HOMES = ("city", "town", "state", "county")
@@ -23,12 +24,8 @@ _ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", 
 _SENSES = {True: ("1", "true", "yes", "y", "t"), False: ("0", "false", "no", "n", "f")}
 _FLAGS = frozenset(("flag", "flg", "ind", "indicator", "yn"))  # what a flag's name may end in
 _PLACING = frozenset(("at", "for", "in", "on", "over", "under"))
-_WEEKDAYS = ("day", "day name", "day of the week", "day of week", "weekday", "weekday name")
-_DAYS = frozenset(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
-_MONTHS = frozenset((
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-))  # fmt: skip
+_OF_WEEKDAYS = ("day", "day name", "day of the week", "day of week", "weekday", "weekday name")
+_OF_MONTHS = ("month", "month name")
 _ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 
 
@@ -95,13 +92,19 @@ def done_by(column: ColumnProfile) -> str:
     return " ".join(pieces) if told and column.kind == "text" and not column.named else ""
 
 
-def calendar_word(phrase: str, values: Sequence[Cell]) -> str:
-    """ "on a" before names of weekdays, and "in" before those of months, in a column that is called so; else ""."""
-    if not values:
-        return ""
-    if phrase in _WEEKDAYS and all(value in _DAYS for value in values):
-        return "on a"
-    return "in" if phrase in ("month", "month name") and all(value in _MONTHS for value in values) else ""
+def on_days(scene: Scene, what: Expression, base: str, values: Sequence[Expression]) -> Atom | None:
+    """ "on a Friday", "in May or June", where these are what a column calls the days or months of a row; else None."""
+    if not isinstance(what, Column) or not scene.same(base, scene.bearer(what)):
+        return None
+    phrase, meant = scene.phrase(what), [value.value for value in values if isinstance(value, Value)]
+    if phrase in _OF_WEEKDAYS and {*meant} <= {*WEEKDAYS}:
+        word = "on a"
+    elif phrase in _OF_MONTHS and {*meant} <= {*MONTHS}:
+        word = "in"
+    else:
+        return None
+    when = f"{word} {scene.voice.twin().listed(list(map(str, meant)), 'or')}"
+    return Atom(after=when, verb=(f"are {when}", f"is {when}"))
 
 
 def by_meaning(made: Atom, phrase: str, text: str, person: bool, voice: Voice) -> Atom:

@@ -16,15 +16,15 @@ from agro_data.intent.questions.clauses.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.clauses.date_parts import date_test, part_of_date
-from agro_data.intent.questions.clauses.equality import DESCRIBED, by_meaning, calendar_word, called, done_by, stated
+from agro_data.intent.questions.clauses.equality import DESCRIBED, by_meaning, called, done_by, on_days, stated
 from agro_data.intent.questions.clauses.functions import TAKEN, combined, function_words, metric, text_function
 from agro_data.intent.questions.clauses.modifiers import Atom, both, combine, either
+from agro_data.intent.questions.clauses.ties import has_one, is_part, is_spoken_of, tie
 from agro_data.intent.questions.clauses.values import quoted, say_value, say_values
-from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
+from agro_data.intent.questions.habits import AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.naming import words
 from agro_data.intent.questions.naming.nouns import Scene
-from agro_data.intent.questions.naming.relatives import deed, linked
-from agro_data.intent.questions.naming.vocabulary import BORNE, KINDS, MAKERS, WORKS
+from agro_data.intent.questions.naming.relatives import deed
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -40,7 +40,6 @@ from agro_data.intent.tree import (
     InList,
     InQuery,
     IsNull,
-    Join,
     Like,
     MetricCall,
     Or,
@@ -53,9 +52,7 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile, TableProfile
-
-_LINKS = ("of", "of", "of", "of", "for")
+from agro_data.profiling.profile import ColumnProfile
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -213,7 +210,7 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
         texts = say_values(predicate.values, profile, voice)
-        if not predicate.negated and (days := _on_days(scene, predicate.argument, base, predicate.values)):
+        if not predicate.negated and (days := on_days(scene, predicate.argument, base, predicate.values)):
             return days
         return listed_values(term(scene, predicate.argument, base), texts, predicate.negated, voice)
     if isinstance(predicate, IsNull):
@@ -224,15 +221,11 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
         return _membership(scene, predicate, base)
     if isinstance(predicate, Or):
         same = _same_column(scene, predicate, base)
-        return same if same is not None else either([_part(scene, p, base) for p in predicate.parts])
+        return same if same is not None else either([atom(scene, p, base) for p in predicate.parts])
     if isinstance(predicate, And):
         return both([atom(scene, p, base) for p in predicate.parts])
     inner = atom(scene, predicate.part, base)
     return Atom(verb=(f"do not {inner.predicate(True)}", f"does not {inner.predicate(True)}"), heavy=inner.heavy)
-
-
-def _part(scene: Scene, predicate: Predicate, base: str) -> Atom:
-    return atom(scene, predicate, base)
 
 
 def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
@@ -250,7 +243,7 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
     either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
     after = placed(phrase, f"{either_}{said}", scene.voice) if phrase in ("country", "continent", "location") else ""
     column = parts[0].left
-    if days := _on_days(scene, column, base, [p.right for p in parts]):
+    if days := on_days(scene, column, base, [p.right for p in parts]):
         return days
     if isinstance(column, Column) and scene.phrase(column) == "description" and scene.names(column):
         after = f"{DESCRIBED}{either_}{said}"
@@ -286,7 +279,7 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice, _whole(profile))
         if name:
             return replace(made, after=name)
-        if equal and (days := _on_days(scene, left, base, [right])):
+        if equal and (days := on_days(scene, left, base, [right])):
             return days
         if equal and profile is not None and scene.same(base, owner(scene, predicate)) and (done := done_by(profile)):
             return replace(made, after=f"{done} {text}", verb=(f"are {done} {text}", f"is {done} {text}"))
@@ -299,16 +292,6 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         other = f"{scene.phrase(right)} of {its} {scene.one(right.source)}"
         return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
     return compared(phrase, sort_of(profile), predicate.operator, f"{its} {other}", voice, count=False)
-
-
-def _on_days(scene: Scene, what: Expression, base: str, values: Sequence[Expression]) -> Atom | None:
-    """ "on a Friday", "in May or June", where these are what a column calls the days or months of a row; else None."""
-    if not isinstance(what, Column) or not scene.same(base, scene.bearer(what)):
-        return None
-    meant = [value.value for value in values if isinstance(value, Value)]
-    word = calendar_word(scene.phrase(what), meant)
-    when = f"{word} {scene.voice.twin().listed([str(value) for value in meant], 'or')}"
-    return Atom(after=when, verb=(f"are {when}", f"is {when}")) if word else None
 
 
 def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
@@ -362,24 +345,6 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
         # Not "with races with time 12:00".
         return Atom(verb=(f"have {several}", f"has {several}"), heavy=heavy)
     return Atom(have=several, heavy=True)  # last: not "with tickets and status 'open'"
-
-
-def is_part(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
-    """Whether a row of `child` is a person of the table `parent`: "people who are not gymnasts".
-
-    Or a part that one plays, of rows that only link: "students who are not club members"; a doctor has patients.
-    """
-    table = inner.table(child)
-    if table is None or parent is None or len(columns) != 1 or not words.is_person(table.singular):
-        return False
-    if parent.singular == "person":
-        return table.column(columns[0]).unique
-    if inner.one(child) != table.singular or linked(inner.profile, table):
-        return False  # called as what it links: a coach is no player
-    keys = [k for k in inner.profile.foreign_keys if k.table == table.name]
-    linking = {name for k in keys for name in k.columns}
-    ends = {k.ref_table for k in keys} - {table.name}
-    return words.is_person(parent.singular) and len(ends) > 1 and linking.issuperset(table.primary_key)
 
 
 def _by_them(inner: Scene, child: str, negated: bool, participle: str, heavy: bool) -> Atom:
@@ -449,72 +414,11 @@ def atoms_on(
             atoms += below
             continue
         if not below and scene.leaves_out(alias, join, other):
-            atoms.append(_has(scene, alias, join, other))
+            atoms.append(has_one(scene, alias, join, other))
             continue
-        if not below and up and not _spoken_of(scene, alias, other):
+        if not below and up and not is_spoken_of(scene, alias, other):
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
-        atoms.append(_relation(scene, join, other, below, up, bare=not atoms, plural=plural))
+        atoms.append(tie(scene, join, other, below, up, bare=not atoms, plural=plural))
     return atoms
-
-
-def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
-    """Whether the query uses a column of `other` or of what is joined beyond it, or only asks that it exists."""
-    query, beyond = scene.query, scene.beyond(alias, other)
-    used = (query.select, query.where, query.group_by, query.having, query.order_by, query.keep)
-    return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
-
-
-def _has(scene: Scene, alias: str, join: Join, other: str) -> Atom:
-    """That a row of `alias` has the one of `other` that it is joined to: "a contractor", "a known due date"."""
-    if scene.is_day(other) or scene.dangles(alias, join):
-        return missing(scene.one(other), negated=True, voice=scene.voice)
-    return Atom(have=words.article(scene.one(other)))
-
-
-def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool, plural: bool) -> Atom:
-    """The tie to a neighbour that meets conditions of its own. `plural`: that of many rows, and not of one."""
-    voice = scene.voice
-    one = scene.one(other)
-    single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
-    simple = len(below) == 1 and not below[0].heavy
-    said = scene.relation(join)
-    if not up and (done := deed(said)):
-        some = f"{done} at least one {single}"
-        return Atom(verb=(f"have {some}", f"has {some}"), heavy=True)
-    if not up:
-        return Atom(have=f"at least one {single}", heavy=True)
-    whose = f"{one}'s {below[0].whose}" if simple and below[0].whose and "'s " not in below[0].whose else ""
-    meant = below[0].after.removeprefix(DESCRIBED) if simple and below[0].after.startswith(DESCRIBED) else ""
-    unique = bool(meant) or (simple and below[0].after.startswith(("named ", "called ", "titled ")))
-    if meant and whose:
-        whose = f"{one} is {meant}"
-    a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
-    many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
-    # "Items of an order placed by Kyle" may be those of one order: many belong to many.
-    theirs = f"the {single}" if unique else many if plural else a_single
-    if meant or (unique and voice.chance(APPOSED)):
-        theirs = f"the {one} {meant or below[0].after.split(' ', 1)[1]}"
-    within = words.is_in(scene.one(join.left if other == join.right else join.right), one)
-    belong, belongs = ("are in", "is in") if within else ("belong to", "belongs to")
-    after = ""
-    if said:
-        belong, belongs, whose = f"are {said}", f"is {said}", ""
-    if bare and said:
-        after = f"{said} {theirs}"
-    elif bare:
-        owner_ = words.last_word(one).lower()
-        made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
-        link = "by" if made else voice.pick("in", "in", "of") if within else voice.pick(*_LINKS)
-        after = f"{link} {theirs}"
-    its = theirs if unique else a_single
-    kind = words.last_word(one).lower()
-    if kind in KINDS and not said:
-        verb = (f"are of {theirs}", f"is of {its}")
-        return Atom(whose=whose, after=f"of {theirs}" if bare else "", verb=verb, heavy=not simple)
-    if not said and (kind in BORNE or scene.plays_role(other)):  # a match has a home team, and belongs to none
-        return Atom(whose=whose, after=f"with {its}" if bare else "", have=its, heavy=not simple)
-    return Atom(
-        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {its}"), heavy=bool(said) or not simple
-    )

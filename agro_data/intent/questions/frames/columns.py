@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agro_data.intent.questions.clauses.phrases import is_part, owner, quantity, subject, term
+from agro_data.intent.questions.clauses.phrases import owner, quantity, subject, term
+from agro_data.intent.questions.clauses.ties import is_part
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.frames.totals import totals
 from agro_data.intent.questions.habits import (
