@@ -5,12 +5,18 @@ Sales that refer to it are sales, and count wherever nothing is asked of custome
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator
 
-from agro_data.intent.rename import transform
-from agro_data.intent.sampling.row_tests import Tree, bodies, tables_of
+from agro_data.intent.sampling.row_tests import (
+    Test,
+    Tree,
+    bodies,
+    counted_once,
+    keys_to,
+    tables_of,
+    with_tests,
+    without_tests,
+)
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -21,10 +27,8 @@ from agro_data.intent.tree import (
     Predicate,
     Query,
     SetOperation,
-    Source,
     Value,
     Window,
-    conjunction,
     conjuncts,
     walk,
 )
@@ -55,7 +59,7 @@ def held_to_known(query: Tree, profile: DatabaseProfile) -> Tree | None:
             for alias in aliases
             if _is_asked_of(body, alias, alike)
         }
-        query = _with(query, {alias: _test(alias, table, unknown) for alias in asked})
+        query = with_tests(query, table.name, _test(table, unknown), asked)
     return query
 
 
@@ -63,7 +67,7 @@ def without_known(query: Tree, profile: DatabaseProfile) -> tuple[Tree, list[str
     """What a question says of `query`: nothing of rows that stand for none, and what it then needs to be told."""
     definitions = []
     for table, unknown in _kept(profile):
-        free = transform(query, partial(_free, table=table, unknown=unknown))
+        free = without_tests(query, table.name, _test(table, unknown))
         if free != query:
             query = free
             numbers = " or ".join(map(str, unknown.numbers))
@@ -75,41 +79,16 @@ def _kept(profile: DatabaseProfile) -> Iterator[tuple[TableProfile, Unknown]]:
     return ((table, table.unknown) for table in profile.tables if table.unknown is not None)
 
 
-def _test(alias: str, table: TableProfile, unknown: Unknown) -> Comparison:
-    one = len(unknown.numbers) == 1
+def _test(table: TableProfile, unknown: Unknown) -> Test:
+    """That rows of a source are of known things."""
     value = Value(max(unknown.numbers), (table.name, unknown.key))
-    return Comparison("!=" if one else ">", Column(alias, unknown.key), value)
-
-
-def _with(query: Tree, tests: Mapping[str, Comparison]) -> Tree:
-    """The tree, rows of each alias tested in the query that reads it."""
-
-    def tested(node: object) -> object:
-        if not isinstance(node, Query):
-            return node
-        own = [tests[source.alias] for source in node.sources if source.alias in tests]
-        return replace(node, where=conjunction([*conjuncts(node.where), *own])) if own else node
-
-    return transform(query, tested)
-
-
-def _free(node: object, table: TableProfile, unknown: Unknown) -> object:
-    if not isinstance(node, Query):
-        return node
-    tests = [_test(source.alias, table, unknown) for source in node.sources if source.table == table.name]
-    left = [part for part in conjuncts(node.where) if part not in tests]
-    return replace(node, where=conjunction(left)) if len(left) < len(conjuncts(node.where)) else node
+    return lambda alias: Comparison("!=" if len(unknown.numbers) == 1 else ">", Column(alias, unknown.key), value)
 
 
 def _tells_by_key(query: Tree, table: TableProfile, profile: DatabaseProfile) -> bool:
     """Whether different values of a key that refers to the table are counted, or make groups."""
-    keys = {(k.table, name) for k in profile.foreign_keys if k.ref_table == table.name for name in k.columns}
-    tables = {node.alias: node.table for node in walk(query) if isinstance(node, Source)}
-    told = [
-        *(n.argument for n in walk(query) if isinstance(n, Aggregate) and n.distinct),
-        *(key for n in walk(query) if isinstance(n, Query) for key in n.group_by),
-    ]
-    return any(isinstance(one, Column) and (tables.get(one.source), one.name) in keys for one in told)
+    groups = [key for node in walk(query) if isinstance(node, Query) for key in node.group_by]
+    return any(map(keys_to(query, profile, {table.name}), [*counted_once(query), *groups]))
 
 
 def _asks(body: Query, aliases: set[str], unknown: Unknown) -> bool:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agro_data.intent.sampling.row_tests import Tree, bodies, tables_of, test_of, with_tests, without_tests
-from agro_data.intent.tree import Aggregate, Column, Source, conjuncts, walk
+from agro_data.intent.sampling.row_tests import (
+    Test,
+    Tree,
+    bodies,
+    counted_once,
+    has,
+    keys_to,
+    tables_of,
+    with_tests,
+    without_tests,
+)
+from agro_data.intent.tree import Column, conjuncts, walk
 from agro_data.profiling.columns.deletion import says_deletion
 from agro_data.profiling.profile import DatabaseProfile, Mark, TableProfile
 
@@ -24,7 +34,7 @@ def held_to_undeleted(query: Tree, profile: DatabaseProfile) -> Tree | None:
         read = bodies(query, table.name)
         if any(join.kind == "left" and join.right in aliases for body, aliases in read for join in body.joins):
             return None
-        query = with_tests(query, table.name, mark.column, mark.kept)
+        query = with_tests(query, table.name, _kept(table, mark))
     return query
 
 
@@ -35,7 +45,7 @@ def without_marks(query: Tree, profile: DatabaseProfile) -> tuple[Tree, list[str
     definitions = []
     for table, mark in _marked(query, profile):
         if _is_held(query, table, mark):
-            query = without_tests(query, table.name, mark.column, mark.kept)
+            query = without_tests(query, table.name, _kept(table, mark))
             definitions.append(f"{table.plural} with {_marked_by(table, mark)} are deleted and do not count")
     return query, definitions
 
@@ -52,15 +62,8 @@ def _marked(query: Tree, profile: DatabaseProfile) -> Iterator[tuple[TableProfil
 
 def _counts_by_key(query: Tree, profile: DatabaseProfile) -> bool:
     """Whether it counts the different rows that keys refer to, without reading these: the customers of all sites."""
-    keys = {
-        (key.table, name)
-        for key in profile.foreign_keys
-        if key.ref_table in profile.by_name and profile.by_name[key.ref_table].deleted is not None
-        for name in key.columns
-    }
-    tables = {node.alias: node.table for node in walk(query) if isinstance(node, Source)}
-    counted = (node.argument for node in walk(query) if isinstance(node, Aggregate) and node.distinct)
-    return any(isinstance(one, Column) and (tables.get(one.source), one.name) in keys for one in counted)
+    deleted = {table.name for table in profile.tables if table.deleted is not None}
+    return any(map(keys_to(query, profile, deleted), counted_once(query)))
 
 
 def _asks(query: Tree, table: TableProfile) -> bool:
@@ -72,9 +75,13 @@ def _asks(query: Tree, table: TableProfile) -> bool:
     )
 
 
+def _kept(table: TableProfile, mark: Mark) -> Test:
+    return has(table.name, mark.column, mark.kept)
+
+
 def _is_held(query: Tree, table: TableProfile, mark: Mark) -> bool:
     return all(
-        test_of(alias, table.name, mark.column, mark.kept) in conjuncts(body.where)
+        _kept(table, mark)(alias) in conjuncts(body.where)
         for body, aliases in bodies(query, table.name)
         for alias in aliases
-    ) and not _asks(without_tests(query, table.name, mark.column, mark.kept), table)
+    ) and not _asks(without_tests(query, table.name, _kept(table, mark)), table)

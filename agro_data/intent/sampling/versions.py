@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from agro_data.intent.sampling.row_tests import Tree, bodies, tables_of, test_of, with_tests, without_tests
+from agro_data.intent.sampling.row_tests import Test, Tree, bodies, has, tables_of, with_tests, without_tests
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -29,7 +29,7 @@ def held_to_current(query: Tree, profile: DatabaseProfile) -> Tree:
     """
     for table, versions in _kept(query, profile):
         if _may_hold(query, table, versions):
-            query = with_tests(query, table.name, versions.column, versions.current)
+            query = with_tests(query, table.name, _current(table, versions))
     return query
 
 
@@ -39,7 +39,7 @@ def as_said(query: Tree, profile: DatabaseProfile) -> tuple[Tree, DatabaseProfil
     """
     for table, versions in _kept(query, profile):
         if _is_held(query, table, versions):
-            query = without_tests(query, table.name, versions.column, versions.current)
+            query = without_tests(query, table.name, _current(table, versions))
             profile = _calling(profile, table, f"current {versions.singular}", f"current {versions.plural}")
         elif _is_steady(query, table, versions):
             profile = _calling(profile, table, versions.singular, versions.plural)
@@ -82,10 +82,13 @@ def _may_hold(query: Tree, table: TableProfile, versions: Versions) -> bool:
     return True
 
 
+def _current(table: TableProfile, versions: Versions) -> Test:
+    return has(table.name, versions.column, versions.current)
+
+
 def _is_held(query: Tree, table: TableProfile, versions: Versions) -> bool:
     return all(
-        not _is_referred(body, aliases)
-        and test_of(alias, table.name, versions.column, versions.current) in conjuncts(body.where)
+        not _is_referred(body, aliases) and _current(table, versions)(alias) in conjuncts(body.where)
         for body, aliases in bodies(query, table.name)
         for alias in aliases
     )
