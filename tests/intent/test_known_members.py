@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from making import profile_of, run_sqlite
 
-from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.questions import render_question
 from agro_data.intent.rendering.to_sql import render_sql
 from agro_data.intent.sampling.known_members import held_to_known, without_known
@@ -29,7 +29,6 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profile import DatabaseProfile, Unknown
-from agro_data.profiling.profiler import profile_database
 
 _SCHEMA = """
     CREATE TABLE dim_customer (customer_key INTEGER PRIMARY KEY, customer_name TEXT NOT NULL, country TEXT NOT NULL);
@@ -41,29 +40,25 @@ _SCHEMA = """
 """
 
 
+_ROWS = {
+    "dim_customer": [
+        (-1, "Unknown", "N/A"),
+        *((n, f"Customer {n}", ("Norway", "Italy", "France")[n % 3]) for n in range(1, 21)),
+    ],
+    "dim_promotion": [(-1, "Unknown"), (0, "No promotion"), *((n, f"Promotion {n}") for n in range(1, 21))],
+    "dim_shop": [(n, f"Shop {n}") for n in range(21)],
+    "fact_sales": [(n, -1 if n % 3 == 0 else n % 20 + 1, n % 22 - 1, n % 21, n * 2.5) for n in range(200)],
+}
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("star") / "star.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(_SCHEMA)
-        connection.execute("INSERT INTO dim_customer VALUES (-1, 'Unknown', 'N/A')")
-        connection.executemany("INSERT INTO dim_promotion VALUES (?, ?)", [(-1, "Unknown"), (0, "No promotion")])
-        for n in range(21):
-            country = ("Norway", "Italy", "France")[n % 3]
-            if n:
-                connection.execute("INSERT INTO dim_customer VALUES (?, ?, ?)", (n, f"Customer {n}", country))
-                connection.execute("INSERT INTO dim_promotion VALUES (?, ?)", (n, f"Promotion {n}"))
-            connection.execute("INSERT INTO dim_shop VALUES (?, ?)", (n, f"Shop {n}"))
-        for n in range(200):
-            keys = (-1 if n % 3 == 0 else n % 20 + 1, n % 22 - 1, n % 21)
-            connection.execute("INSERT INTO fact_sales VALUES (?, ?, ?, ?, ?)", (n, *keys, n * 2.5))
-        connection.commit()
-    return path
+    return run_sqlite(tmp_path_factory.mktemp("star") / "star.sqlite", _SCHEMA, _ROWS)
 
 
 @pytest.fixture(scope="module")
 def star(path: Path) -> DatabaseProfile:
-    return profile_database(find_databases(path).databases[0])
+    return profile_of(path)
 
 
 _SALE, _CUSTOMER = Source("s", "fact_sales"), Source("c", "dim_customer")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
 import pytest
+from making import profile_of, run_sqlite
 
-from agro_data.databases.discovery.catalog import find_databases
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.tree import (
     Aggregate,
@@ -23,7 +20,6 @@ from agro_data.intent.tree import (
     Value,
 )
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.profiler import profile_database
 
 _SCHEMA = """
     CREATE TABLE contractors (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT NOT NULL);
@@ -35,20 +31,19 @@ _SCHEMA = """
 """
 
 
+_ROWS = {
+    "contractors": [(n, f"Builder {n}", ("Oslo", "Rome")[n % 2]) for n in range(1, 21)],
+    "zones": [(n, f"Zone {n}") for n in range(1, 21)],
+    "streets": [(n, f"Street {n}") for n in range(1, 21)],
+    "permits": [  # of no contractor, and of streets 21 and 22, which are not there
+        (n, f"P{n}", n * 7.5, n % 20 + 1 if n % 4 else None, n % 20 + 1, n % 22 + 1) for n in range(1, 101)
+    ],
+}
+
+
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
-    path = tmp_path_factory.mktemp("town") / "town.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(_SCHEMA)
-        for n in range(1, 21):
-            connection.execute("INSERT INTO contractors VALUES (?, ?, ?)", (n, f"Builder {n}", ("Oslo", "Rome")[n % 2]))
-            connection.execute("INSERT INTO zones VALUES (?, ?)", (n, f"Zone {n}"))
-            connection.execute("INSERT INTO streets VALUES (?, ?)", (n, f"Street {n}"))
-        for n in range(1, 101):
-            keys = (n % 20 + 1 if n % 4 else None, n % 20 + 1, n % 22 + 1)  # streets 21 and 22 are not there
-            connection.execute("INSERT INTO permits VALUES (?, ?, ?, ?, ?, ?)", (n, f"P{n}", n * 7.5, *keys))
-        connection.commit()
-    return profile_database(find_databases(path).databases[0])
+    return profile_of(run_sqlite(tmp_path_factory.mktemp("town") / "town.sqlite", _SCHEMA, _ROWS))
 
 
 _PERMIT, _NUMBER, _FEE = Source("p", "permits"), Column("p", "permit_no"), Column("p", "fee")
