@@ -186,6 +186,17 @@ def test_what_links_is_counted_as_itself_where_others_may_be_met_twice(store: Da
     assert all("playlist track" in text for text in said(own, replace(store, tables=tables)))
 
 
+def test_a_flag_of_what_links_is_told_of_no_other_table(store: DatabaseProfile) -> None:
+    """A host is the main one at a party: no party is one "that is main in charge"."""
+    link = store.table("playlist_track")
+    flag = replace(link.column("last_update"), role="boolean")
+    flagged = replace(link, columns=tuple(flag if c.name == flag.name else c for c in link.columns))
+    tables = tuple(flagged if table is link else table for table in store.tables)
+    late = Comparison("=", Column("p", "last_update"), Value("2024-01-09", ("playlist_track", "last_update")))
+    asked = Query((_LINK, _TRACK), (_NAME, Output(_COUNT)), (_JOIN,), where=late, group_by=(Column("t", "track_id"),))
+    assert all("playlist track" in text for text in said(asked, replace(store, tables=tables)))
+
+
 @pytest.mark.parametrize(
     ("noun", "called"),
     [

@@ -295,6 +295,13 @@ def test_abbreviated_tables_are_found_in_context() -> None:
     assert phrases("has_pet", "stuid", "petid", others=("student", "pets")) == ["student ID", "pet ID"]
 
 
+def test_an_initial_before_name_is_of_the_table_itself() -> None:
+    """It was "game play record name": another noun begins with the letter, and its own only in the last word."""
+    assert phrases("video_games", "GName", "GType", others=("game_play_record",)) == ["name", "type"]
+    kinds = ("restaurant", "restaurant_type")
+    assert phrases("type_of_restaurant", "ResTypeID", others=kinds) == ["restaurant type ID"]
+
+
 def test_a_blank_name_is_said() -> None:
     assert phrases("sales", "", "  ", "#") == ["unnamed", "unnamed 2", "#"]
 

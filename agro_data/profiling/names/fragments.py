@@ -37,11 +37,15 @@ def in_context(
     if glued and is_key and len(word) <= 4 and glued[2] in ("id", "no") and _abbreviates(glued[1], table):
         return [*table, glued[2]]
     if glued and not is_word(word):
-        noun = _noun_of(glued[1], table, others) or (_key_of(glued[1], table, others) if glued[2] == "id" else [])
+        noun = (
+            _own(glued[1], glued[2], table, others)
+            or _noun_of(glued[1], table, others)
+            or (_key_of(glued[1], table, others) if glued[2] == "id" else [])
+        )
         return [*noun, glued[2]] if noun else [word]
     fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
     if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
-        return _noun_of(word, table, others) or [word]
+        return _own(word, following, table, others) or _noun_of(word, table, others) or [word]
     if len(word) >= _BEGUN and not is_word(word):  # "franch" of a franchise, beside other things or none
         return [_begun(frozenset(table)).get(word) or _begun(nouns).get(word, word)]
     return [word]
@@ -50,6 +54,12 @@ def in_context(
 def written_out(word: str, nouns: frozenset[str]) -> str:
     """The one of `nouns` that a word which is none begins, or the word."""
     return word if len(word) < _BEGUN or is_word(word) else _begun(nouns).get(word, word)
+
+
+def _own(fragment: str, following: str, table: list[str], others: list[list[str]]) -> list[str]:
+    """The table of whose noun "g" of "gname" begins the last word: a video game has a name, a play of it none."""
+    said = following in ("name", "title", "type") and table[-1].startswith(fragment)
+    return table if said and table[-1:] not in others else []
 
 
 def _key_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:

@@ -244,8 +244,10 @@ class Scene:
                 if short in beside:
                     continue  # whose "actor's name" would that actor have?
                 far = next((t for t in self.profile.tables if t.singular == short), None)
-                own = {table.column(name).phrase for name in self._columns_of(alias)}
-                if short and (far is None or own.isdisjoint(c.phrase for c in far.columns)):
+                own = [table.column(name) for name in self._columns_of(alias)]
+                # A flag says what the row is: a host is in charge at a party, which "is in charge" of nothing.
+                mixed = far is not None and any(c.role == "boolean" or c.phrase in _phrases(far) for c in own)
+                if short and not mixed:
                     found[alias] = short
         return found
 
@@ -402,6 +404,10 @@ def _deed(done: str, doer: str) -> str:
     participle = DEEDS.get(words.last_word(done).lower(), "")
     served = words.last_word(doer).lower() in CLIENTS and not doer.lower().startswith(HOSTS)
     return f"{participle} by" if participle and served else ""
+
+
+def _phrases(table: TableProfile) -> set[str]:
+    return {column.phrase for column in table.columns}
 
 
 def _flag(phrase: str) -> str:
