@@ -10,6 +10,7 @@ from agro_data.defs import metadata
 from agro_data.defs.assets import ASSETS, corpus, published_corpus
 from agro_data.defs.built import built_last
 from agro_data.defs.failures import said
+from agro_data.defs.last_words import last_words
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
 from agro_data.publish.retention import sweep
@@ -24,7 +25,9 @@ def job_in_process(name: str, selection: dg.AssetSelection, description: str) ->
     Stages and programs of training start processes themselves: one for each step would only cost time. It gets no
     default run config: the launchpad would open on that instead of on all settings, and would ask for none.
     """
-    return dg.define_asset_job(name, selection=selection, description=description, executor_def=dg.in_process_executor)
+    return dg.define_asset_job(
+        name, selection=selection, description=description, executor_def=dg.in_process_executor, hooks={last_words}
+    )
 
 
 build_corpus = job_in_process(
@@ -71,7 +74,7 @@ def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig,
     context.add_output_metadata({"versions": metadata.of_fates(decided), "megabytes freed": round(freed, 1)})
 
 
-@dg.job(executor_def=dg.in_process_executor)
+@dg.job(executor_def=dg.in_process_executor, hooks={last_words})
 def prune_versions() -> None:
     """Deletes old corpus versions; never the latest, the asset corpus' last, a published one, or one that trajectories
     were made from."""

@@ -127,4 +127,6 @@ def test_settings_that_cannot_be_used_are_told_while_others_train(tmp_path: Path
 def test_without_a_corpus_one_line_says_what_to_run(tmp_path: Path) -> None:
     done = execute("train_grpo", run_config(tmp_path), tmp_path)
     assert done.returncode != 0
-    assert f"there is no corpus below {tmp_path}: run `make corpus`" in done.stdout + done.stderr
+    told, end = done.stderr.splitlines()[-2:]
+    assert told.startswith(f"cold_start_trajectories: there is no corpus below {tmp_path}: run `make corpus`")
+    assert "Error: Run" in end
