@@ -17,13 +17,17 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from agro_data.errors import InWords
 from agro_data.evaluation.statistics import paired
 from agro_data.models import DEFAULT_WRITER
+from agro_data.publish.read import open_version
 from agro_train import cold_start, grpo
 from agro_train.comparison.figures import Compared
 from agro_train.evaluate import EvaluationConfig, evaluate_models
-from agro_train.programs.settings import settings_from
+from agro_train.programs.settings import SettingsError, settings_from
+from agro_train.questions import SeenInTraining, questions_of_file
 from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.corpora import held_back
 from agro_train.runs.store import ModelRun
 from bench.parts.machine import description
 
@@ -113,9 +117,7 @@ def main() -> None:
     if unknown := sorted({*given.arms} - {*arms}):
         parser.error(f"{given.experiment} has no arm {unknown[0]!r}: {', '.join(arms)}")
     arms = {name: arms[name] for name in given.arms or arms}
-    runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
     asked = {
-        "models": list(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
         # round 2 may learn from databases of the corpus' test split
         "corpus": "" if given.experiment == "E9" else given.corpus,
         "questions": given.questions,
@@ -125,6 +127,12 @@ def main() -> None:
         "cache": cache,
         "limit": given.limit,
     } | given.evaluate
+    try:
+        refuse(arms, common, settings_from(EvaluationConfig, asked | {"models": [given.model]}))
+    except InWords as error:
+        parser.error(str(error))
+    runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
+    asked["models"] = list(dict.fromkeys(str(run.path) for each in runs.values() for run in each))
     figures = [table(compared, runs) for compared in evaluate_models(settings_from(EvaluationConfig, asked))]
     print(json.dumps({"machine": description(), "experiment": given.experiment, "sets": figures}, indent=1))
 
@@ -144,21 +152,59 @@ def named(arms: Mapping[str, Arm], files: Mapping[str, str]) -> dict[str, Arm]:
     }
 
 
+def refuse(arms: Mapping[str, Arm], common: Mapping[str, Mapping[str, Any]], asked: EvaluationConfig) -> None:
+    """Raise, before hours of training, what a later stage or the evaluation would: settings that cannot be used,
+    prompts that GRPO would write otherwise than its start, and pairs about databases that the corpus holds back.
+    """
+    for name, arm in arms.items():
+        read: list[tuple[str, int, int]] = []
+        for stage in arm:
+            config = configured(stage, common, asked.seed)
+            read.append((config.style, config.budget, config.turns))
+            if read[-1] != read[0]:
+                raise SettingsError(
+                    f"{name}: GRPO starts from a model with style, budget and turns {read[0]} and has {read[-1]}: give "
+                    "--grpo and --cold-start the same"
+                )
+            if isinstance(config, cold_start.ColdStartConfig):
+                _refuse_pairs(name, config, asked)
+
+
+def _refuse_pairs(arm: str, config: cold_start.ColdStartConfig, asked: EvaluationConfig) -> None:
+    holds = ("" if asked.allow_seen else asked.corpus) or ("" if config.allow_evaluated else config.corpus)
+    if not config.pairs or not holds:
+        return
+    pairs = questions_of_file(Path(config.pairs), Path(config.databases), Path(config.cache))
+    if held := held_back(open_version(Path(holds)), pairs.contents().values()):
+        raise SeenInTraining(
+            f"{arm}: {config.pairs} is about {len(held)} databases that {holds} holds back for evaluation "
+            f"({', '.join(held[:3])}): leave these pairs out (docs/experiments.md, At a larger size)"
+        )
+
+
+def configured(
+    stage: Stage, common: Mapping[str, Mapping[str, Any]], seed: int, start: ModelRun | None = None
+) -> cold_start.ColdStartConfig | GrpoConfig:
+    """The settings of a stage that goes on from `start`. Raises `SettingsError`."""
+    kind, changed = stage
+    settings = {**common[kind], **changed, "seed": seed}
+    if settings.get("pairs") and settings["corpus"]:
+        settings["examples"] *= 2  # as many of each
+    if settings.get("respell_beside"):
+        settings["examples"] *= 2  # each question stands in two
+    if start is not None:
+        settings["model"] = str(start.path)
+    if kind == "grpo":
+        return settings_from(GrpoConfig, settings)
+    return settings_from(cold_start.ColdStartConfig, settings)
+
+
 def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], seed: int) -> ModelRun:
     """The last run of an arm; each stage starts from the one before."""
     run: ModelRun | None = None
-    for kind, changed in arm:
-        settings = {**common[kind], **changed, "seed": seed}
-        if settings.get("pairs") and settings["corpus"]:
-            settings["examples"] *= 2  # as many of each
-        if settings.get("respell_beside"):
-            settings["examples"] *= 2  # each question stands in two
-        if run is not None:
-            settings["model"] = str(run.path)
-        if kind == "cold_start":
-            run = cold_start.train(settings_from(cold_start.ColdStartConfig, settings), _said)
-        else:
-            run = grpo.train(settings_from(GrpoConfig, settings), _said)
+    for stage in arm:
+        config = configured(stage, common, seed, run)
+        run = grpo.train(config, _said) if isinstance(config, GrpoConfig) else cold_start.train(config, _said)
     if run is None:
         raise ValueError("an arm without a stage trains nothing")
     return run
