@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agro_train.reference import PAGES, declared
+from agro_train.reinforcement.credit import ESTIMATORS
+from agro_train.rewards import PRESETS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -29,6 +31,23 @@ def test_the_reasons_of_every_stage_are_explained() -> None:
     explained = (DOCS / "reference.md").read_text(encoding="utf-8")
     for stage in ("candidates", "verified", "questions", "distinct", "certified", "selection"):
         assert f"| `{stage}` |" in explained
+
+
+def test_the_terms_of_every_reward_are_explained_with_their_weights() -> None:
+    explained = (DOCS / "reference.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in explained.splitlines() if line.startswith("|")]
+    head = next(row for row in rows if row[0] == "term")
+    for preset in PRESETS.values():
+        column = head.index(f"`{preset.name}`")
+        for term in preset.terms:
+            row = next(row for row in rows if f"`{term.name}`" in row[0] and len(row) == len(head))
+            assert float(row[column]) == term.weight, (preset.name, term.name)
+
+
+def test_every_estimator_of_credit_is_explained() -> None:
+    explained = (DOCS / "reference.md").read_text(encoding="utf-8")
+    for estimator in ESTIMATORS:
+        assert f"| `{estimator}` |" in explained
 
 
 @dataclass(frozen=True)
