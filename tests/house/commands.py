@@ -86,7 +86,7 @@ def check_command(words: Sequence[str], files: Mapping[str, str]) -> None:
     match [*words]:
         case ["agro", *_]:
             _check_verb(words, files)
-        case [("python" | "python3"), "-m", module, *options]:
+        case [("python" | "python3" | ".venv/bin/python"), "-m", module, *options]:
             _check_module(module, options)
         case ["make", *targets]:
             known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
