@@ -96,7 +96,7 @@ def find_sources(
             "with --values source"
         )
     stored = version.manifest.get("schema_serialiser", serialiser())
-    check_serialiser(stored, stored["name"], where=f"{version.corpus} {version.name}")
+    check_serialiser(stored, where=f"{version.corpus} {version.name}")
     names = sorted({fact["db_id"] for fact in version.manifest["databases"]} if only is None else set(only))
     there = {database.db_id: database for database in sources_of(version, databases)}
     sources: dict[str, Source] = {}

@@ -89,7 +89,7 @@ def gather(
     """
     where = f"{version.corpus} {version.name}"
     stored = version.manifest.get("schema_serialiser", serialiser())
-    check_serialiser(stored, stored["name"], where=where)
+    check_serialiser(stored, where=where)
     rows = version.examples().filter(pl.lit(clarify) | pl.col("answerable")).sort("example_id").collect()
     private = any(fact.get("values") == "synthetic" for fact in version.manifest["databases"])
     found = _found(version, databases, where, rows["db_id"].unique().sort().to_list())

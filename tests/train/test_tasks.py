@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from train.small import make_corpus
 
+from agro_data.profiling.serialising.serialise import SerialiserMismatch, serialiser
 from agro_train.questions import COLUMNS, PromptFormat, plain_row, questions_of_version
 from agro_train.tasks import NoTask
 
@@ -25,6 +26,17 @@ def test_a_database_that_was_renamed_is_asked_about_under_the_name_that_it_had(t
     (databases / "another name.sqlite").unlink()
     with pytest.raises(NoTask, match="database school as it was when the corpus was made is not below"):
         prompts()
+
+
+@pytest.mark.parametrize("stored", [{"name": "mschema", "version": 0}, {"name": "poem", "version": 1}, {}, None])
+def test_a_version_of_another_serialiser_is_refused(tmp_path: Path, stored: object) -> None:
+    """Also one whose style is not known here any more."""
+    version = make_corpus(tmp_path, schema_serialiser=stored)
+    with pytest.raises(SerialiserMismatch, match=r"^school v0001-00000000: made with schema serialiser "):
+        questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    (tmp_path / "as_now").mkdir()
+    as_now = make_corpus(tmp_path / "as_now", schema_serialiser=serialiser("ddl"))
+    assert questions_of_version(as_now, tmp_path / "as_now" / "databases", tmp_path / "cache", "train").rows
 
 
 def test_no_value_is_shown_of_databases_whose_values_a_version_was_made_without(tmp_path: Path) -> None:

@@ -76,15 +76,19 @@ def serialiser(style: Style = STYLE) -> dict[str, str | int]:
     return {"name": style, "version": VERSIONS[style]}
 
 
-def check_serialiser(stored: object, style: Style = STYLE, *, where: str) -> None:
-    """Raise `SerialiserMismatch` unless `stored` (of a manifest) is what this code writes in `style`.
+def check_serialiser(stored: object, style: Style | None = None, *, where: str) -> None:
+    """Raise `SerialiserMismatch` unless `stored` (of a manifest) is what this code writes in `style`; without one, in
+    the style that it names.
 
     `where` names the corpus or the model in the message.
     """
-    if stored != serialiser(style):
-        said = f"{stored.get('name')} {stored.get('version')}" if isinstance(stored, Mapping) else "none"
+    named = stored.get("name") if isinstance(stored, Mapping) else None
+    own: Style = next((known for known in VERSIONS if known == named), STYLE)
+    wanted = own if style is None else style
+    if stored != serialiser(wanted):
+        said = f"{named} {stored.get('version')}" if isinstance(stored, Mapping) else "none"
         raise SerialiserMismatch(
-            f"{where}: made with schema serialiser {said}, this is {style} {VERSIONS[style]}: a model reads only "
+            f"{where}: made with schema serialiser {said}, this is {wanted} {VERSIONS[wanted]}: a model reads only "
             "schemas written as it was trained. Use the version of agro-sql that made it, or make it again"
         )
 
