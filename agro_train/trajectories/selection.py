@@ -55,7 +55,7 @@ def hybrid_vectors(trajectories: pl.DataFrame, encoder: TextEncoder | None) -> V
 def choose(trajectories: pl.DataFrame, vectors: Vectors, size: int, seed: int, *, diverse: bool = True) -> Chosen:
     """`size` of the trajectories (all, if there are no more): diverse, or drawn at random.
 
-    Every stratum gets its share, and at least one.
+    Every stratum gets its share, and at least one. If there are more strata than that, the choice is among all alike.
     """
     strata = _strata(trajectories)
     chance = np.random.default_rng(seed_of(seed, "cold start"))
@@ -63,11 +63,12 @@ def choose(trajectories: pl.DataFrame, vectors: Vectors, size: int, seed: int, *
     at_random = np.sort(chance.permutation(trajectories.height)[:size])
     rows = at_random
     if diverse:
-        names = sorted(strata)
-        capacity = [len(strata[name]) for name in names]
-        shares = water_fill(size, capacity, weight=capacity, floor=[1] * len(names))
-        parts = [_k_center(vectors, strata[name], int(share)) for name, share in zip(names, shares, strict=True)]
-        rows = np.sort(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))[:size]
+        every = np.arange(trajectories.height)
+        among = [strata[name] for name in sorted(strata)] if len(strata) <= size else [every]
+        capacity = [len(places) for places in among]
+        shares = water_fill(size, capacity, weight=capacity, floor=[1] * len(among))
+        parts = [_k_center(vectors, places, int(share)) for places, share in zip(among, shares, strict=True)]
+        rows = np.sort(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
     sample = vectors[np.sort(chance.permutation(len(vectors))[:_SAMPLE])]
     taken = set(rows.tolist())
     return Chosen(

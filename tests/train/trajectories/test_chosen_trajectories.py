@@ -72,3 +72,14 @@ def test_every_stratum_has_a_part_and_more_than_there_are_gives_all() -> None:
     assert {40, 41} <= set(chosen.rows)
     assert sum(chosen.strata.values()) == 5
     assert choose(frame, vectors, 100, seed=1).rows == list(range(42))
+
+
+def test_fewer_than_there_are_strata_are_not_those_that_were_made_first(rows: pl.DataFrame) -> None:
+    """Of nine strata with one of each kind that is rare, and two hundred that are alike."""
+    kinds = [f"kind {number % 9}" for number in range(rows.height)]
+    mixed = rows.with_columns(hardness=pl.Series(kinds, dtype=pl.String))
+    vectors = hybrid_vectors(mixed, None)
+    chosen = choose(mixed, vectors, 4, seed=0)
+    assert len(chosen.rows) == sum(chosen.strata.values()) == 4
+    assert sum(row >= 200 for row in chosen.rows) == 3
+    assert chosen.radius.mean < chosen.random.mean
