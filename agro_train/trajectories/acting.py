@@ -50,6 +50,8 @@ class Attempts:
     def __post_init__(self) -> None:
         if not 1 <= self.keep <= self.samples:
             raise ConfigError(f"{self.keep} of {self.samples} attempts cannot be kept: 1 at least, and all at most")
+        if self.temperature < 0.0:
+            raise ConfigError(f"a temperature of {self.temperature:g}: expected 0, the likeliest turns, or above")
         if self.samples > 1 and self.temperature <= 0.0:
             raise ConfigError(f"{self.samples} attempts at temperature 0 are all the same: give a temperature, say 0.7")
 

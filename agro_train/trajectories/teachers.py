@@ -244,10 +244,13 @@ def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> 
         if not guess.isidentifier() or guess in known:
             continue
         tree = names.tree.copy()
-        for column in tree.find_all(exp.Column):
-            if folded(column.name) == folded(column_name) and not isinstance(column.this, exp.Star):
-                column.this.set("this", guess)
-                column.this.set("quoted", False)
+        named = [one for one in tree.find_all(exp.Column) if not isinstance(one.this, exp.Star)]
+        meant = [one for one in named if folded(one.name) == folded(column_name)]
+        for column in meant:
+            column.this.set("this", guess)
+            column.this.set("quoted", False)
+        if not meant:  # a star, or a natural join, has it
+            continue
         lesson = f"There is no column {guess}; it is {column_name}."
         turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
         yield _Move("wrong_column", turn, "fails", _thought(lesson))

@@ -158,6 +158,8 @@ def test_an_answer_that_was_run_before_is_no_look(acted: Acted) -> None:
 def test_attempts_that_cannot_be() -> None:
     with pytest.raises(ConfigError, match="all the same"):
         Attempts(samples=2, temperature=0.0)
+    with pytest.raises(ConfigError, match="a temperature of -1: expected 0"):
+        Attempts(samples=1, temperature=-1.0)
     with pytest.raises(ConfigError, match="cannot be kept"):
         Attempts(samples=2, keep=3)
     with pytest.raises(SettingsError, match="no teacher 'models'"):

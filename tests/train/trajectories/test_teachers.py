@@ -27,7 +27,14 @@ from agro_data.sql.names.scope import resolve
 from agro_data.sql.parse import parse_select
 from agro_train.tasks import NoTask, Task, make_task
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
-from agro_train.trajectories.teachers import FEATURES, Habits, _wrong_tables, make_trajectories, plan_trajectory
+from agro_train.trajectories.teachers import (
+    FEATURES,
+    Habits,
+    _wrong_columns,
+    _wrong_tables,
+    make_trajectories,
+    plan_trajectory,
+)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +130,15 @@ def test_a_guess_that_is_a_reserved_word_is_no_fault_of_syntax(tmp_path: Path, s
     guessed = [move.turn.text for move in _wrong_tables(names, profile_database(database), "Totals.")]
     assert 'SELECT Total FROM "order"' in guessed
     assert all("no such table" in result.error for result in sandbox.run(database, guessed))
+
+
+def test_columns_that_no_query_names_are_not_named_wrongly(source: Source) -> None:
+    """`SELECT *` with such a mistake would be the gold itself, whose trajectory is then dropped."""
+    star = "SELECT * FROM school WHERE founded > 1900"
+    names = resolve(parse_select(star, "sqlite"), "sqlite", source.profile.schema)
+    guessed = [move.turn.text for move in _wrong_columns(names, source.profile, "Schools.")]
+    assert guessed
+    assert all("founded" not in text.split("WHERE")[1].split() and text != star for text in guessed)
 
 
 @pytest.mark.ci
