@@ -182,6 +182,7 @@ def _learn(
     tokenizer, longest = load_tokenizer(base), int(min(config.max_length, reads(read_config(base))))
     tell: Report = report if is_first() else lambda line: None
     with Sandbox(config.workers, SQL_LIMITS) as sandbox:
+        check = _check(config, corpus, tokenizer, sandbox)  # what it cannot ask is said before hours of training
         if config.learn_from:
             material = read_material(Path(config.learn_from), config, corpus)
         else:
@@ -190,7 +191,7 @@ def _learn(
         short = {} if config.learn_from or len(examples) >= config.examples else {"asked_for": config.examples}
         told = {"learnt": len(examples), **short, "dropped": sum(material.dropped.values())}
         tell({"phase": "trajectories", **told})
-        return fine_tune(base, examples, config.tuning, draft, _check(config, corpus, sandbox), report), material
+        return fine_tune(base, examples, config.tuning, draft, check, report), material
 
 
 def _facts(
@@ -243,7 +244,7 @@ def _fingerprint(
     return stable_hash([decides, *given, start_hash(start), teacher, training_code_version(), processes()])
 
 
-def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
+def _check(config: ColdStartConfig, corpus: Version | None, tokenizer: Any, sandbox: Sandbox) -> Check | None:
     """How the model under training does on questions of databases that it does not learn from."""
     if corpus is None or not config.check_questions:
         return None
@@ -251,10 +252,9 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
         held = questions_of_version(corpus, Path(config.databases), Path(config.cache), "validation")
     except NoVersion:  # a small corpus may have no rows in that split
         return None
+    tasks = held.first(config.check_questions).tasks(config.prompt_format(tokenizer))
 
     def check(model: LanguageModel) -> dict[str, float]:
-        prompt_format = config.prompt_format(model.tokenizer)
-        tasks = held.first(config.check_questions).tasks(prompt_format)
         sampler = ModuleSampler(model.network, model.tokenizer)
         policy = Policy(sampler, model.tokenizer, Limits(turns=config.turns))
         rollouts = roll(tasks, policy, sandbox, [config.seed] * len(tasks))

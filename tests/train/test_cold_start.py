@@ -18,6 +18,7 @@ from train.tiny import make_tiny_model, make_tiny_other, oddly_sampled
 from transformers import AutoModelForCausalLM
 
 from agro_data.config import ConfigError
+from agro_data.protocol import Step, Turn
 from agro_train import teach
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune as fine_tune_module
@@ -31,6 +32,7 @@ from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
 from agro_train.runs.store import read_metrics, runs_of
 from agro_train.sampling.module import ModuleSampler
+from agro_train.tasks import NoTask
 from agro_train.trajectories import material
 from agro_train.trajectories.config import TeacherKind
 from agro_train.trajectories.material import encode_rows, short_enough
@@ -72,6 +74,14 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert train(elsewhere) == run  # wherever things lie, and however many work on them
     assert len(runs_of(Path(config.models), "cold-start")) == 1
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
+
+
+def test_who_cannot_be_asked_under_way_is_said_before_anything_is_made(config: ColdStartConfig) -> None:
+    (Path(config.databases) / "academy.sqlite").unlink()
+    with pytest.raises(NoTask, match="database academy as it was when the corpus was made is not below"):
+        train(config)
+    assert not [*Path(config.trajectories).glob("school-trajectories/*")]
+    assert train(replace(config, check_questions=0)).path.is_dir()  # it is not asked
 
 
 def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(
@@ -257,6 +267,27 @@ def test_only_own_tokens_are_learnt() -> None:
     assert labels[0] == IGNORED
 
 
+@pytest.mark.parametrize(
+    "rows", [{}, {"share_prompts": True}, {"packing": True, "batch": 1, "micro_batch": 1}, {"lora": 4}]
+)
+def test_the_loss_is_that_of_the_agents_tokens_alone(base: Path, tmp_path: Path, rows: dict[str, Any]) -> None:
+    """Counted without TRL: the mean over what stands in no prompt and in no observation."""
+    tokenizer = load_tokenizer(base)
+    look = Step(Turn("I look.", "sql", "SELECT name FROM city"), "name\nOslo\n(1 row, 3 turns left)")
+    answer = Step(Turn("Done.", "solution", "SELECT COUNT(*) FROM city"))
+    made = [encode_steps(f"How many of {n}?", [*[look] * (n % 3), answer], tokenizer) for n in range(6)]
+    examples = [Example(one.so_far, [0] * len(one.prompt) + one.mask, "alike") for one in made]
+    module, scores = AutoModelForCausalLM.from_pretrained(base), list[torch.Tensor]()
+    with torch.no_grad():
+        for one in examples:
+            logprobs = module(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+            scores += [-logprobs[place - 1, one.ids[place]] for place, own in enumerate(one.mask) if own]
+    still = replace(TUNING, learning_rate=0.0, batch=6, micro_batch=6, max_length=1_000)
+    learnt = fine_tune(base, examples, replace(still, **rows), draft(tmp_path / "run"))
+    assert (learnt["steps"], learnt["tokens"]["learnt"]) == (1, len(scores))
+    assert learnt["summary"]["loss"] == pytest.approx(float(torch.stack(scores).mean()), rel=1e-5)
+
+
 def test_packing_changes_no_loss(base: Path, tmp_path: Path) -> None:
     """Examples in one sequence do not see each other."""
     still = replace(TUNING, learning_rate=0.0)
@@ -267,9 +298,13 @@ def test_packing_changes_no_loss(base: Path, tmp_path: Path) -> None:
 
 
 def test_adapters_are_merged_into_what_is_saved(base: Path, tmp_path: Path) -> None:
-    fine_tune(base, EXAMPLES, replace(TUNING, lora=4), draft(tmp_path / "lora"))
-    assert (tmp_path / "lora" / "model" / "model.safetensors").is_file()
-    assert weights(tmp_path / "lora" / "model") != weights(base)
+    """They change every linear layer, and nothing else."""
+    fine_tune(base, EXAMPLES, replace(TUNING, lora=4, learning_rate=1e-2), draft(tmp_path / "lora"))
+    merged = AutoModelForCausalLM.from_pretrained(tmp_path / "lora" / "model", dtype="auto").state_dict()
+    before = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16).state_dict()
+    assert merged.keys() == before.keys()
+    changed = {name for name, one in before.items() if not torch.equal(one, merged[name])}
+    assert changed == {name for name in before if name.endswith("_proj.weight")}
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float32"])
@@ -290,6 +325,25 @@ def test_the_last_look_is_in_what_is_fastest_here_at_what_is_saved(
     assert str(looked_at.dtype) == f"torch.{kind}"
     assert saved.dtype == torch.bfloat16
     assert torch.equal(looked_at.bfloat16(), saved)
+
+
+def test_looks_under_way_stand_among_the_metrics(base: Path, tmp_path: Path) -> None:
+    """Each at its step, of the model as it is then; the last one is in the last line."""
+    seen: list[float] = []
+
+    def look(model: LanguageModel) -> dict[str, float]:
+        seen.append(float(next(model.network.parameters()).detach().float().norm()))
+        return {"format_rate": len(seen) / 10}
+
+    learnt = fine_tune(base, EXAMPLES, replace(TUNING, check_every=3), draft(tmp_path / "run"), look)
+    lines = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "format_rate" in line]
+    assert [(line["step"], line["phase"], line["format_rate"]) for line in lines] == [
+        (3, "check", 0.1),
+        (6, "check", 0.2),
+        (8, "cold_start", 0.3),
+    ]
+    assert lines[-1] == learnt["summary"]
+    assert len(set(seen)) == 3
 
 
 def test_a_look_under_way_computes_as_the_steps_do(base: Path, tmp_path: Path) -> None:

@@ -402,7 +402,7 @@ def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, mon
 def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Version) -> None:
     config = ColdStartConfig(corpus=str(corpus.path), check_questions=4)
     with Sandbox(workers=1) as sandbox:
-        assert cold_start._check(config, corpus, sandbox) is None
+        assert cold_start._check(config, corpus, None, sandbox) is None
 
 
 def test_a_bad_gold_is_said_in_words_on_the_terminal() -> None:
