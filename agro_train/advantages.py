@@ -3,6 +3,8 @@
 A *group* is all rollouts of one prompt. Rewards are one number a rollout (n,), steps one a turn, flattened over the
 batch (m,) with the rollout that each belongs to. `F` of the papers, what a group's deviations are divided by, is its
 standard deviation ("group") or 1 ("none").
+
+What is no finite number is refused with `ValueError`: a NaN would pass for a group whose rewards are all the same.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def group_advantages(rewards: ArrayLike, groups: Sequence[Hashable], scale: Scal
     `scale="none"` is Dr.GRPO (2503.20783): no division, so that easy and hard prompts are not weighted up. A group of
     one, or whose rewards are all the same, gives exactly 0. std is the population's.
     """
-    values = np.asarray(rewards, dtype=np.float64)
+    values = _finite("rewards", rewards)
     _same_length("rewards", values, "groups", groups)
     result = np.zeros_like(values)
     for places in _members(groups).values():
@@ -41,7 +43,7 @@ def group_advantages(rewards: ArrayLike, groups: Sequence[Hashable], scale: Scal
 
 def informative(rewards: ArrayLike, groups: Sequence[Hashable]) -> NDArray[np.bool_]:
     """Which rollouts belong to a group with more than one reward (DAPO's dynamic sampling, 2503.14476); (n,)."""
-    values = np.asarray(rewards, dtype=np.float64)
+    values = _finite("rewards", rewards)
     _same_length("rewards", values, "groups", groups)
     result = np.zeros(len(values), dtype=np.bool_)
     for places in _members(groups).values():
@@ -117,9 +119,10 @@ def anchor_key(tables: Sequence[str], digest: str, error_class: str) -> str:
 
 def spa_loss(contributions: ArrayLike, rollouts: Sequence[int], rewards: ArrayLike) -> float:
     """SPA-RL's progress loss (2505.20732): mean over rollouts of (sum of the steps' contributions - reward)^2."""
-    values, final = np.asarray(contributions, dtype=np.float64), np.asarray(rewards, dtype=np.float64)
+    values, final = _finite("contributions", contributions), _finite("rewards", rewards)
     _same_length("contributions", values, "rollouts", rollouts)
     sums = np.bincount(np.asarray(rollouts, dtype=np.intp), weights=values, minlength=len(final))
+    _same_length("rollouts", range(len(sums)), "rewards", final)
     return float(np.mean((sums - final) ** 2)) if len(final) else 0.0
 
 
@@ -129,7 +132,7 @@ def spa_step_rewards(contributions: ArrayLike, executed: ArrayLike, *, alpha: fl
     The weights are ours: the paper's formula is kept, its scripts deviate from it (METHODS 3). `beta` times the turns
     of a rollout has to stay below what being right earns, or looking around is worth more. (m,), (m,) -> (m,).
     """
-    values, grounded = np.asarray(contributions, dtype=np.float64), np.asarray(executed, dtype=np.float64)
+    values, grounded = _finite("contributions", contributions), np.asarray(executed, dtype=np.float64)
     _same_length("contributions", values, "executed", grounded)
     return alpha * values + beta * grounded
 
@@ -140,7 +143,7 @@ def spa_step_rewards(contributions: ArrayLike, executed: ArrayLike, *, alpha: fl
 def prover_value(successes: ArrayLike, trials: ArrayLike) -> Floats:
     """Q^mu of prefixes from prover rollouts: the share that ends right. Raises `ValueError` where none was tried."""
     won, tried = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    if (tried <= 0).any() or (won < 0).any() or (won > tried).any():
+    if not ((tried > 0) & (won >= 0) & (won <= tried)).all():  # NaN is neither
         raise ValueError("prover values need 0 <= successes <= trials and at least one trial for each prefix")
     return won / tried
 
@@ -151,7 +154,7 @@ def pav(values: ArrayLike) -> Floats:
     `values` (t + 1,): the prover's value of the empty prefix, then after each turn. Gives (t,); their sum is the last
     minus the first.
     """
-    found = np.asarray(values, dtype=np.float64)
+    found = _finite("prover values", values)
     if found.ndim != 1 or not len(found):
         raise ValueError("prover values: one for the empty prefix and one after each turn")
     return np.diff(found)
@@ -197,6 +200,13 @@ def _members(keys: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     for place, key in enumerate(keys):
         members.setdefault(key, []).append(place)
     return members
+
+
+def _finite(what: str, given: ArrayLike) -> Floats:
+    values: Floats = np.asarray(given, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} must be finite numbers, found {values[~np.isfinite(values)].flat[0]}")
+    return values
 
 
 def _same_length(what: str, left: Sequence[object] | Floats, other: str, right: Sequence[object] | Floats) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from agro_train.advantages import Floats, spa_loss
+from agro_train.programs.settings import SettingsError
 from agro_train.reinforcement.credit import by_episode, owners_of
 from agro_train.reinforcement.episodes import Episode
 
@@ -43,7 +45,8 @@ class ProgressHead:
     ) -> tuple[list[Floats], float]:
         """What each turn of each episode contributed, and the loss before the update. `states` (turns of all, hidden).
 
-        `average` takes the mean of a gradient over processes.
+        `average` takes the mean of a gradient over processes. Raises `SettingsError` where an update has left no
+        numbers in the head.
         """
         owners = owners_of(episodes)
         rewards = [episode.reward.total for episode in episodes]
@@ -58,7 +61,10 @@ class ProgressHead:
                 if parameter.grad is not None:
                     parameter.grad = average(parameter.grad)
             self.optimizer.step()
-        return by_episode(self._read(states), episodes), before
+        found = self._read(states)
+        if not np.isfinite(found).all():
+            raise SettingsError("the progress head of SPA-RL gives no numbers any more: lower spa_learning_rate")
+        return by_episode(found, episodes), before
 
     def save(self, folder: Path) -> None:
         """Beside the checkpoint of the policy."""

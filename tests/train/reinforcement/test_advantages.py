@@ -145,3 +145,24 @@ def test_tokens_get_their_turns_advantage_and_observations_none() -> None:
 def test_lengths_must_agree() -> None:
     with pytest.raises(ValueError, match="2 rewards, but 1 groups"):
         group_advantages([1, 2], ["a"])
+    with pytest.raises(ValueError, match="4 rollouts, but 1 rewards"):
+        spa_loss([1.0], [3], [1.0])
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_refused(wrong: float) -> None:
+    """A NaN would pass for a group without variance, an infinity make all advantages of its group NaN."""
+    asked = {
+        "rewards": lambda: group_advantages([wrong, 1, 0], "aaa"),
+        "contributions": lambda: spa_step_rewards([wrong], [True], alpha=1, beta=0),
+        "prover values": lambda: pav([0.5, wrong]),
+    }
+    for what, compute in asked.items():
+        with pytest.raises(ValueError, match=f"{what} must be finite numbers, found {wrong}"):
+            compute()
+    with pytest.raises(ValueError, match="must be finite"):
+        informative([wrong, 1], "aa")
+    with pytest.raises(ValueError, match="must be finite"):
+        spa_loss([wrong], [0], [1.0])
+    with pytest.raises(ValueError, match="at least one trial"):
+        prover_value([wrong], [4])

@@ -19,6 +19,7 @@ from agro_data.protocol import wrap_observation
 from agro_train.advantages import Scale
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.tokens import encode
+from agro_train.programs.settings import SettingsError
 from agro_train.questions import PromptFormat, Questions, questions_of_version
 from agro_train.reinforcement.credit import (
     anchors,
@@ -226,6 +227,18 @@ def test_the_progress_head_learns_what_rewards_add_up_to(player: Play, tasks: li
         head.contributions(states, episodes)[0], twin.contributions(states, episodes)[0], strict=True
     ):
         assert one.tolist() == other.tolist()
+
+
+def test_a_progress_head_that_is_lost_says_so(player: Play, tasks: list[Task]) -> None:
+    """Else its turns would count as equal, and the training would go on as if by GRPO."""
+    import torch
+
+    from agro_train.reinforcement.progress import ProgressHead
+
+    episodes = player(lambda *_: RIGHT).play(tasks[:1] * 2, [0] * 2)
+    head = ProgressHead(16, "cpu", learning_rate=1e30, updates=4, seed=3)
+    with pytest.raises(SettingsError, match="gives no numbers any more: lower spa_learning_rate"):
+        head.contributions(torch.randn(2, 16), episodes)
 
 
 def test_a_prefix_is_what_stood_there(player: Play, tasks: list[Task]) -> None:
