@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -25,6 +26,8 @@ from agro_data.profiling.serialising.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
+from agro_data.sql.difficulty import hardness_of
+from agro_data.sql.parse import SqlRefused, parse_select
 from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
@@ -264,13 +267,20 @@ def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Quest
             raise SettingsError(
                 f"{config.pairs}: no row has SQL, of which trajectories are made; expected pairs of both"
             )
-        rows = tuple({**row, "steps": [], "split": "train"} for row in pairs.rows)
-        found.append(replace(pairs, rows=rows))
+        found.append(replace(pairs, rows=tuple(_as_of_corpus(row, pairs) for row in pairs.rows)))
     if not found:
         raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
     clarify = any(one.clarify for one in found)  # one model reads one kind of prompt
     left = _left_for_grpo(found, config.leave, config.seed)
     return [replace(one.without(left), clarify=clarify) for one in found]
+
+
+def _as_of_corpus(row: Mapping[str, Any], pairs: Questions) -> dict[str, Any]:
+    """A pair with what trajectories need beside it; its hardness, by which they are chosen, is told by its SQL."""
+    hardness = ""
+    with suppress(SqlRefused):  # its trajectory will be dropped, with the reason
+        hardness = hardness_of(parse_select(row["sql"], pairs.sources[row["db_id"]].database.dialect))
+    return {**row, "steps": [], "split": "train", "hardness": hardness}
 
 
 def _left_for_grpo(sources: Sequence[Questions], share: float, seed: int) -> frozenset[str]:

@@ -16,7 +16,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.programs.settings import SettingsError
 from agro_train.teach import make
 from agro_train.trajectories import material
-from agro_train.trajectories.material import Material, read_material
+from agro_train.trajectories.material import Material, read_material, sources_of
 from agro_train.trajectories.teachers import RESPELT
 
 
@@ -71,6 +71,16 @@ def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: V
     with pytest.raises(SettingsError, match="made with pairs that people wrote; give the same file as `pairs`"):
         read(config, corpus, made)
     assert read(config, corpus, made, pairs=pairs).trajectories.height == made.trajectories.height
+
+
+def test_pairs_have_the_hardness_of_their_sql(config: ColdStartConfig, tmp_path: Path) -> None:
+    """So that they are chosen by it, as those of a corpus are."""
+    file = tmp_path / "pairs.json"
+    extra = "SELECT city FROM school WHERE founded > 1900 GROUP BY city HAVING COUNT(*) > 0 ORDER BY city LIMIT 3"
+    sqls = ("SELECT name FROM school", extra, "SELECT (")
+    file.write_text(json.dumps([{"db_id": "academy", "question": f"Who {sql}?", "query": sql} for sql in sqls]))
+    [read] = sources_of(replace(config, corpus="", pairs=str(file)), None)
+    assert [row["hardness"] for row in read.rows] == ["easy", "extra", ""]
 
 
 def test_a_question_is_learnt_with_its_names_and_with_others(config: ColdStartConfig) -> None:
