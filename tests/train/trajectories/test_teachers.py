@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from making import database_at, make_school
@@ -97,7 +98,9 @@ def test_observations_are_what_the_engine_answers(
                 assert re.match(r"Error: no (table|column) \w+", observed)
 
 
-def test_mistakes_show_and_are_corrected(made: tuple[list[Task], pl.DataFrame, pl.DataFrame]) -> None:
+def test_mistakes_show_and_are_corrected(
+    made: tuple[list[Task], pl.DataFrame, pl.DataFrame], source: Source, sandbox: Sandbox
+) -> None:
     _, kept, _ = made
     for row in kept.to_dicts():
         classes = [turn["error_class"] for turn in row["turns"]]
@@ -109,6 +112,12 @@ def test_mistakes_show_and_are_corrected(made: tuple[list[Task], pl.DataFrame, p
                 after = row["turns"][classes.index("schema") + 1]
                 assert after["thought"].startswith(f"There is no {kind} ")
                 assert after["text"] == GOLD
+        if "wrong_query" in wrong:
+            place = next(place for place, turn in enumerate(row["turns"]) if not turn["learnt"])
+            mistaken, after = row["turns"][place : place + 2]
+            assert (mistaken["error_class"], after["text"], after["learnt"]) == ("", GOLD, True)
+            gave, wanted = sandbox.run(source.database, [mistaken["text"], GOLD], want="rows")
+            assert sorted(gave.rows) != sorted(wanted.rows)
 
 
 def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sandbox) -> None:
@@ -118,6 +127,32 @@ def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sand
     assert frames[0].equals(frames[1])
     others = [plan_trajectory(row, source.profile, seed) for row in rows for seed in (3, 4)]
     assert others[::2] != others[1::2]
+
+
+@pytest.mark.ci
+def test_a_duckdb_database_is_worked_on_alike(tmp_path: Path, sandbox: Sandbox) -> None:
+    """With names that must be quoted, values in any script, and NULLs."""
+    with closing(duckdb.connect(tmp_path / "trade.duckdb")) as connection:
+        connection.execute('CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR, "Größe m²" DOUBLE)')
+        connection.execute(
+            "CREATE TABLE sale (id INTEGER PRIMARY KEY, shop_id INTEGER REFERENCES shop (id), paid DOUBLE)"
+        )
+        connection.execute("INSERT INTO shop VALUES (1, '東京', 1.5), (2, 'Århus', NULL), (3, '</sql>', 2.5)")
+        connection.execute("INSERT INTO sale VALUES (1, 1, 10), (2, 1, 20), (3, 2, NULL), (4, 3, 5)")
+    (database,) = find_databases(tmp_path / "trade.duckdb").databases
+    profile = profile_database(database)
+    source = Source(database, profile, index_schema(profile))
+    join = "SELECT sale.paid FROM sale JOIN shop ON sale.shop_id = shop.id WHERE shop.city = '東京' AND sale.paid > 10"
+    golds = [join, 'SELECT city, "Größe m²" FROM shop'] * 20
+    rows = [example(n, gold, db_id="trade", steps=[]) for n, gold in enumerate(golds)]
+    tasks = [make_task(row, source, Path()) for row in rows]
+    kept, dropped = make_trajectories(rows, tasks, {"trade": source}, sandbox, habits=Habits(0.7, 0.7, 0.5))
+    assert kept.height > dropped.height
+    assert set(dropped["reason"]) <= {"mistake_unseen"}
+    found = {feature for features in kept["features"] for feature in features}
+    assert found == {*FEATURES} - {"steps"}
+    seen = "\n".join(turn["observation"] or "" for turns in kept["turns"] for turn in turns)
+    assert all(shown in seen for shown in ("東京", "Größe m²", "NULL", "‹/sql>"))
 
 
 def test_a_guess_that_is_a_reserved_word_is_no_fault_of_syntax(tmp_path: Path, sandbox: Sandbox) -> None:
