@@ -93,6 +93,23 @@ def test_semicolons_and_spaces_at_the_end_are_no_other_statement(sandbox: Sandbo
         assert [result.ok for result in ended] == [True, True, True, False, False]
 
 
+def test_how_a_statement_would_run_is_not_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    """An answer that is an EXPLAIN would count as one that runs."""
+    told = ["EXPLAIN SELECT 1", "explain query plan SELECT 1", "-- a\n /* EXPLAIN * */ /**/EXPLAIN SELECT 1"]
+    others = [
+        "SELECT 'EXPLAIN'",
+        "-- EXPLAIN\nSELECT 1",
+        "/* a */" * 9_000 + "WITH explained AS (SELECT 1) FROM explained",
+    ]
+    for path in (sqlite_file(tmp_path / "a.sqlite"), duckdb_file(tmp_path / "b.duckdb")):
+        refused, of_duckdb, after_comments, *let_through, last = sandbox.run(found(path), [*told, *others])
+        for result in (refused, after_comments):
+            assert result.error == "one SELECT statement is allowed, found: EXPLAIN"
+        assert not of_duckdb.ok  # it knows no QUERY PLAN
+        assert all(result.ok for result in let_through)
+        assert last.ok == (path.suffix == ".duckdb")  # SQLite wants a SELECT there, and says so at once
+
+
 def test_odd_values_of_sqlite(sandbox: Sandbox, tmp_path: Path) -> None:
     script = """CREATE TABLE t(v); INSERT INTO t VALUES (9e999), (-9e999), (x'00ff'), (CAST(x'ff41' AS TEXT)),
         (CAST(x'c3a9' AS TEXT)), (9223372036854775807), (1e15), (0.1), ('')"""

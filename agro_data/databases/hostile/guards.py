@@ -6,6 +6,7 @@ the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -32,6 +33,8 @@ SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
 }
 
+# After comments. SQLite's authorizer is not told that only the steps of a statement are wanted.
+_EXPLAIN = re.compile(r"(?>\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)*+EXPLAIN\b", re.IGNORECASE)
 _STATEMENTS = {"MULTI": "several, which DuckDB makes of PIVOT without IN"}
 Rows = list[tuple[Cell, ...]]
 Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, bool, float, str]
@@ -168,6 +171,8 @@ class SqliteSession:
     def execute(self, sql: str) -> tuple[str, ...]:
         self._deadline = monotonic() + self._limits.seconds
         self._looks = 0
+        if _EXPLAIN.match(sql):
+            raise sqlite3.ProgrammingError("one SELECT statement is allowed, found: EXPLAIN")
         self._cursor.execute(unended(sql))  # sqlite3 takes what follows a first semicolon for another statement
         description = self._cursor.description
         if description is None:  # only comments or nothing: not even a SELECT
