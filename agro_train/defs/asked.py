@@ -21,15 +21,31 @@ from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 
 
 def last_made(context: dg.AssetExecutionContext, training: Training, asset: str) -> ModelRun | None:
-    """The run that an asset made last; its newest below the folder of models where Dagster remembers none."""
+    """The run that an asset made here, in this run of Dagster or one that it goes on with; else the one it made last,
+    or its newest below the folder of models where Dagster remembers none. Runs take turns at the GPU: while this one
+    waited, another may have made a model by other settings."""
     event = context.instance.get_latest_materialization_event(dg.AssetKey(asset))
-    made = event.asset_materialization if event else None
+    last = event.asset_materialization if event else None
+    made = _made_here(context, asset) or last
     names = [str(made.metadata["run"].value)] if made and "run" in made.metadata else []
     for name in [*names, asset.removesuffix("_model").replace("_", "-")]:
         try:
             return find_run(training.models_root, name)
         except NoRun:
             continue
+    return None
+
+
+def _made_here(context: dg.AssetExecutionContext, asset: str) -> dg.AssetMaterialization | None:
+    """What an asset made in this run of Dagster, else in the run whose steps this one repeats, and so on."""
+    made, kind = dg.AssetKey(asset), dg.DagsterEventType.ASSET_MATERIALIZATION
+    run: dg.DagsterRun | None = context.run
+    while run is not None:
+        for record in context.instance.get_records_for_run(run.run_id, of_type=kind, ascending=False).records:
+            event = record.event_log_entry.dagster_event
+            if event is not None and event.asset_key == made:
+                return record.asset_materialization
+        run = context.instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
     return None
 
 
