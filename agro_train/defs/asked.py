@@ -44,7 +44,8 @@ def _made_here(context: dg.AssetExecutionContext, asset: str) -> dg.AssetMateria
         for record in context.instance.get_records_for_run(run.run_id, of_type=kind, ascending=False).records:
             event = record.event_log_entry.dagster_event
             if event is not None and event.asset_key == made:
-                return record.asset_materialization
+                found: dg.AssetMaterialization | None = record.asset_materialization
+                return found
         run = context.instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
     return None
 

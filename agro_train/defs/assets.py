@@ -24,6 +24,7 @@ from agro_train.defs.settings import (
     LEARNING,
     MAKING,
     refuse_other_format,
+    refuse_unasked,
     refuse_unusable,
     settings_of,
     usable,
@@ -70,6 +71,8 @@ def cold_start_trajectories(
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
     refuse_unusable(context.run.run_config, training)
     corpus = training.corpus_in(context, place)
+    refuse_unasked(context, corpus)
+    training.check_start()
     settings = _machine(place) | settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")

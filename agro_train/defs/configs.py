@@ -6,7 +6,7 @@
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agro_data.profiling.serialising.serialise import Style
 from agro_train.language_model.precision import Precision
@@ -21,8 +21,20 @@ FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 FREEZE = "Share of the layers, from the first, that stay as they are, as do the embeddings; 0 trains all."
 PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
 
+DOTTED = "In YAML with a dot, as in 1.0e-5: it takes 1e-5 for text."
 
-class TrajectoriesConfig(dg.Config):
+
+class WithFurther(dg.Config):
+    """An asset's config that has further `settings` for its program."""
+
+    @field_validator("settings", mode="before", check_fields=False)
+    @classmethod
+    def _left_empty(cls, given: Any) -> Any:
+        """A file whose lines below `settings:` are all comments says None."""
+        return cls.model_fields["settings"].default if given is None else given
+
+
+class TrajectoriesConfig(WithFurther):
     """What the cold start learns from. The defaults suit two CPU cores."""
 
     examples: int = Field(180, description="Trajectories, chosen for their diversity.")
@@ -40,11 +52,13 @@ class TrajectoriesConfig(dg.Config):
     settings: dict[str, Any] = Field({"decompose": 0.1, "explore": 0.05}, description=FURTHER.format("cold_start"))
 
 
-class ColdStartModelConfig(dg.Config):
+class ColdStartModelConfig(WithFurther):
     """How the cold start is learnt."""
 
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
-    learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
+    learning_rate: float = Field(
+        5e-4, description=f"The highest; it falls as a cosine. Larger models want less. {DOTTED}"
+    )
     batch: int = Field(4, description="Trajectories of a step; if there are few, small steps teach more.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together at most.")
     freeze: float = Field(0.5, description=FREEZE)
@@ -54,7 +68,7 @@ class ColdStartModelConfig(dg.Config):
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 
-class GrpoModelConfig(dg.Config):
+class GrpoModelConfig(WithFurther):
     """How the model learns from its own attempts."""
 
     steps: int = Field(3, description="Steps of the optimiser.")
@@ -65,7 +79,7 @@ class GrpoModelConfig(dg.Config):
     group: int = Field(4, description="Attempts at each question of a step.")
     rollout_tokens: int = Field(320, description="Tokens after its prompt that an attempt may have, observations too.")
     micro_batch: int = Field(8, description="Attempts that go through the model together at most.")
-    learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
+    learning_rate: float = Field(5e-6, description=f"Constant after the warm-up. {DOTTED}")
     reward: PresetName = Field(
         "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."
     )
@@ -78,7 +92,7 @@ class GrpoModelConfig(dg.Config):
     settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
 
 
-class ModelEvaluationConfig(dg.Config):
+class ModelEvaluationConfig(WithFurther):
     """Which models are asked which questions. No `models`: the base, the cold start and the GRPO model last made, and
     the promoted one.
     """

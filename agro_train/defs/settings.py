@@ -16,6 +16,7 @@ from agro_data.defs.place import Place
 from agro_data.files import write_json
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
+from agro_data.publish.read import NoVersion, Version
 from agro_train.cold_start import ColdStartConfig
 from agro_train.defs.configs import (
     CALLED,
@@ -84,7 +85,26 @@ def refuse_unusable(run_config: Mapping[str, Any], training: Training) -> None:
         if evaluation.questions:
             about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
             usable(EvaluationConfig, further | about)
+            _refuse_gone("questions", *evaluation.questions)
+            _refuse_gone("questions_databases", evaluation.questions_databases)
         refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), training.models_root)
+
+
+def refuse_unasked(context: dg.AssetExecutionContext, corpus: Version) -> None:
+    """Raise `dg.Failure` where a run evaluates models in the end, on a split of which the corpus has no row."""
+    if "model_evaluation" not in {node.name for node in context.job_def.nodes}:
+        return
+    config = _given(context.run.run_config, "model_evaluation", ModelEvaluationConfig)
+    with _said_of("model_evaluation"):
+        try:
+            corpus.examples(config.settings.get("split", EvaluationConfig.split))
+        except NoVersion as error:
+            raise failure(f"{error}. Say which is asked: `settings: {{split: validation}}`") from None
+
+
+def _refuse_gone(name: str, *paths: str) -> None:
+    if gone := [path for path in paths if not Path(path).exists()]:
+        raise failure(f"{name}: {gone[0]}: there is no such file or folder")
 
 
 @contextmanager

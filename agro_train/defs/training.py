@@ -12,10 +12,13 @@ from pydantic import Field
 from agro_data.defs.built import built_last
 from agro_data.defs.failures import failure
 from agro_data.defs.place import Place, project_root
-from agro_data.models import DEFAULT_WRITER
+from agro_data.folders import unwritable
+from agro_data.models import DEFAULT_WRITER, ModelMissing
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_train.defs.configs import CALLED
 from agro_train.runs.corpora import find_corpus, find_databases_of
+from agro_train.runs.named import check_named
+from agro_train.runs.store import NoRun
 
 
 class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -41,6 +44,16 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
                 description=f"processes is {self.processes}: expected at least 1, and no more than there are GPUs",
                 allow_retries=False,
             )
+
+    def check_start(self) -> None:
+        """Raise `dg.Failure` for what would be found when all trajectories are made: a model that nothing can be meant
+        by, and a folder in which no model can be kept."""
+        try:
+            check_named(self.model, self.models_root)
+        except (NoRun, ModelMissing) as error:
+            raise failure(f"training: {error}", CALLED) from None
+        if (why := unwritable(self.models_root)) is not None:
+            raise failure(f"training: models is {self.models_root}: cannot be written ({why.strerror})")
 
     def corpus_in(self, context: dg.AssetExecutionContext, place: Place) -> Version:
         """The corpus version that is named, else the one built last: what the asset `corpus` made, whose checks Dagster

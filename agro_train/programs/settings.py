@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="DataclassInstance")
 LAST_SEED = 2**32 - 1
 _YAML = (".yaml", ".yml")
+_EXPONENT = re.compile(r"([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)")
 # What only calls the rest, or shows what came of it: no training and no answer is another because of these.
 EDGE = frozenset(
     {
@@ -164,4 +166,15 @@ def _check_type(name: str, default: Any, kind: Any, value: Any) -> None:
         return
     wanted = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise SettingsError(f"{name}: expected {type(default).__name__}, as in {default!r}; found {json.dumps(value)}")
+        found = f"{json.dumps(value)}{_as_number(value)}"
+        raise SettingsError(f"{name}: expected {type(default).__name__}, as in {default!r}; found {found}")
+
+
+def _as_number(value: Any) -> str:
+    """How a number is written that YAML takes for text, as it does 1e-5, which has no dot, and 1.0e5, whose exponent
+    has no sign; "" for what is none."""
+    found = isinstance(value, str) and _EXPONENT.fullmatch(value)
+    if not found:
+        return ""
+    whole, part, sign, power = found.groups()
+    return f"; YAML takes that for text: write {whole}{part or '.0'}e{sign or '+'}{power}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_version
@@ -22,11 +22,17 @@ def find_corpus(datasets: Path, named: str = "") -> Version:
         try:
             return open_version(Path(named))
         except NoVersion as error:
-            there = f"below {datasets} there are {', '.join(corpora)}" if corpora else f"there is none below {datasets}"
-            raise NoVersion(f"{error}; {there}") from None
+            raise NoVersion(f"{error}; {_there(datasets, corpora, below.parent.name)}") from None
     if not corpora:
         raise NoVersion(f"there is no corpus below {datasets}: run `make corpus`, or `agro build --databases PATH`")
     return Version(newest(datasets, corpora))
+
+
+def _there(datasets: Path, corpora: Sequence[str], named: str) -> str:
+    """What a person may have meant: versions of the corpus `named`, else corpora."""
+    if named in corpora:
+        return f"of {named} there is {', '.join(path.name for path in list_versions(datasets, named))}"
+    return f"below {datasets} there are {', '.join(corpora)}" if corpora else f"there is none below {datasets}"
 
 
 def find_databases_of(version: Version, given: str = "") -> Path:

@@ -119,6 +119,16 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         ("model_evaluation", {"settings": {"decoding": "bar"}}, "bar"),
         ("model_evaluation", {"questions": ["dev.json"]}, "databases are: `questions_databases`$"),
         ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
+        (
+            "model_evaluation",
+            {"questions": ["/gone/dev.json"], "questions_databases": "/"},
+            "questions: /gone/dev.json: there is no such file or folder$",
+        ),
+        (
+            "model_evaluation",
+            {"questions": [__file__], "questions_databases": "/gone"},
+            "questions_databases: /gone: there is no such file or folder$",
+        ),
     ],
 )
 def test_what_a_later_step_cannot_use_is_told_before_the_first(
@@ -162,6 +172,14 @@ def test_what_can_be_used_is_not_refused(tmp_path: Path) -> None:
         refuse_unusable(read(path), training)
     with pytest.raises(Failure, match="processes is 0"):
         refuse_unusable({}, Training(processes=0))
+
+
+def test_settings_whose_lines_are_all_comments_are_the_defaults() -> None:
+    empty = {op: {"config": {"settings": None}} for op in SCHEMAS}
+    assert validate_run_config(defs.resolve_job_def("train_grpo"), {"ops": empty})
+    for kind in SCHEMAS.values():
+        assert kind(settings=None).settings == kind().settings
+    refuse_unusable({"ops": empty}, Training())
 
 
 def test_settings_without_effect_are_refused() -> None:

@@ -124,6 +124,26 @@ def test_settings_that_cannot_be_used_are_told_while_others_train(tmp_path: Path
     assert "did you mean 'steps'?" in str(failed.step_failure_data.user_failure_data.description)
 
 
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        ("train_grpo", "model_evaluation: .*no rows in split 'test'; splits with rows: train, validation. Say which"),
+        ("train_cold_start", "training: model '.*writer': no such folder"),  # it evaluates nothing
+    ],
+)
+def test_a_corpus_without_rows_to_evaluate_on_is_told_before_it_is_learnt_from(
+    tmp_path: Path, job: str, told: str
+) -> None:
+    (make_split_corpus(tmp_path).path / "data" / "test-00000.parquet").unlink()
+    config = yaml.safe_load(run_config(tmp_path).read_text())
+    known = {node.name for node in defs.resolve_job_def(job).nodes}
+    config["ops"] = {op: given for op, given in config["ops"].items() if op in known}
+    with dg.instance_for_test() as instance:
+        done = defs.resolve_job_def(job).execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+    failed, *_ = [event for event in done.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert re.match(told, str(failed.step_failure_data.user_failure_data.description))
+
+
 def test_without_a_corpus_one_line_says_what_to_run(tmp_path: Path) -> None:
     done = execute("train_grpo", run_config(tmp_path), tmp_path)
     assert done.returncode != 0

@@ -36,6 +36,7 @@ from agro_train.questions import SeenInTraining
 from agro_train.reinforcement.config import GrpoConfig, Schedule
 from agro_train.reinforcement.prompts import BadGolds
 from agro_train.runs.store import runs_of
+from agro_train.sampling.types import Sampled
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +119,49 @@ def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeyp
             text = tokenizer.decode(output["completion_ids"][row][output["completion_mask"][row] == 1])
             assert all(wrap_observation(answer) in text for answer in answers)
     assert observed >= 2 * 2 * 8  # in two steps of two groups of eight
+
+
+def test_tokens_are_learnt_as_they_were_drawn_and_read_again_as_such(
+    config: GrpoConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent spells: no tokenizer would part its words so, and what was made of its text would be other tokens."""
+    from agro_train.reinforcement.trainer import AgenticTrainer
+
+    class Spelling(Scripted):
+        def __call__(self, prefixes: Any, *, max_tokens: int, **settings: Any) -> list[Sampled]:
+            read.extend(map(tuple, prefixes))
+            told = [self.tokenizer.decode(turn.ids) for turn in super().__call__(prefixes, max_tokens=900, **settings)]
+            turns = [[token for letter in text for token in encode(letter, self.tokenizer)] for text in told]
+            return [Sampled(ids, [-0.5] * len(ids), False) for ids in turns]
+
+    def script(text: str, seed: int) -> str:
+        column = "name" if seed % 3 else "city"
+        action = "solution" if "</observation>" in text else "sql"
+        return f"<think>so</think><{action}>SELECT {column} FROM school</{action}>"
+
+    read: list[tuple[int, ...]] = []
+    learnt: list[tuple[int, ...]] = []
+    monkeypatch.setattr(AgenticTrainer, "_sampler", lambda _, tokenizer: Spelling(tokenizer, script))
+    real = AgenticTrainer._generate_and_score_completions
+
+    def spy(self: Any, inputs: Any) -> dict[str, Any]:
+        output: dict[str, Any] = real(self, inputs)
+        tokenizer = self.player.tokenizer
+        for row, episode in enumerate(self.episodes):
+            mask = output["completion_mask"][row].bool()
+            ids = output["completion_ids"][row][mask].tolist()
+            assert ids == episode.rollout.tokens.ids
+            assert len(ids) > len(encode(tokenizer.decode(ids), tokenizer))
+            prompt = output["prompt_ids"][row][output["prompt_mask"][row].bool()].tolist()
+            agents = output["tool_mask"][row][mask].bool().tolist()
+            before = len(agents) - agents[::-1].index(False)  # the last turn is behind the last observation
+            learnt.append((*prompt, *ids[:before]))
+        return output
+
+    monkeypatch.setattr(AgenticTrainer, "_generate_and_score_completions", spy)
+    train(replace(config, steps=1, turn_tokens=900, rollout_tokens=2_000))
+    assert len(learnt) == 2 * 8
+    assert set(learnt) <= set(read)
 
 
 def test_a_slow_answer_is_stopped_by_its_steps(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:

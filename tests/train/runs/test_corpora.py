@@ -47,10 +47,12 @@ def test_a_name_that_is_no_corpus_is_told_with_those_that_are(tmp_path: Path) ->
         find_corpus(tmp_path, "shpo")
     for corpus in ("shop", "demo"):
         make_version(tmp_path, corpus, 1)
-    for named in ("shpo", "demo/v0002-0123abcd"):
-        with pytest.raises(
-            NoVersion, match=f"^{named}: not a corpus version .*; below {tmp_path} there are demo, shop$"
-        ):
+    make_version(tmp_path, "demo", 3)
+    for named, there in (
+        ("shpo", f"below {tmp_path} there are demo, shop"),
+        ("demo/v0002-0123abcd", "of demo there is v0001-0123abcd, v0003-0123abcd"),
+    ):
+        with pytest.raises(NoVersion, match=f"^{named}: not a corpus version .*; {there}$"):
             find_corpus(tmp_path, named)
 
 
@@ -78,6 +80,18 @@ def test_no_processes_are_refused() -> None:
     Training().check()
     with pytest.raises(dg.Failure, match="processes is 0: expected at least 1"):
         Training(processes=0).check()
+
+
+def test_what_training_cannot_start_from_or_end_in_is_told_before_trajectories_are_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for wrong, said in (
+        ({"model": str(tmp_path / "gone")}, r"training: model '.*gone': no such folder"),
+        ({"models": str(tmp_path / "file")}, r"training: models is .*file: cannot be written \(Not a directory\)"),
+    ):
+        with pytest.raises(dg.Failure, match=said):
+            Training(**{"models": str(tmp_path / "new"), **wrong}).check_start()
+    Training(models=str(tmp_path / "new")).check_start()
+    assert not (tmp_path / "new").exists()
 
 
 def test_training_learns_from_what_dagster_shows_before_it(tmp_path: Path) -> None:
