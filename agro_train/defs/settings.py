@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dagster as dg
 
 from agro_data.config import ConfigError
-from agro_data.defs.failures import failure
+from agro_data.defs.failures import failure, said
 from agro_data.defs.place import Place
 from agro_data.files import write_json
 from agro_data.hashing import stable_hash
@@ -99,7 +99,7 @@ def refuse_unasked(context: dg.AssetExecutionContext, corpus: Version) -> None:
         try:
             corpus.examples(config.settings.get("split", EvaluationConfig.split))
         except NoVersion as error:
-            raise failure(f"{error}. Say which is asked: `settings: {{split: validation}}`") from None
+            raise failure(f"split: {error}") from None
 
 
 def _refuse_gone(name: str, *paths: str) -> None:
@@ -129,9 +129,9 @@ def refuse_unknown(names: Iterable[str], models: Path) -> None:
 def refuse_other_format(run_config: Mapping[str, Any], learnt: Mapping[str, Any]) -> None:
     """Raise `dg.Failure` where a run's settings of GRPO say other prompts than its cold start, by its settings, has
     `learnt` from: else that would be found when the cold start is trained."""
-    said = settings_of(_given(run_config, "grpo_model", GrpoModelConfig))
+    asked = settings_of(_given(run_config, "grpo_model", GrpoModelConfig))
     form = {name: learnt[name] for name in PROMPT_FORMAT}
-    if unlike := sorted(name for name, value in form.items() if said.get(name, value) != value):
+    if unlike := sorted(name for name, value in form.items() if asked.get(name, value) != value):
         raise dg.Failure(
             description=f"settings of grpo_model: {', '.join(unlike)} is said by what its cold start learns from: "
             f"{form}; cold_start_trajectories has the setting",
@@ -155,8 +155,9 @@ def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
 
 
 def written(config: DataclassInstance, place: Place) -> Path:
-    """The settings as a file for the program, named by what it holds."""
+    """The settings as a file for the program, named by what it holds. Raises `dg.Failure` where none can be written."""
     values = settings_to(config)
     path = place.cache / "settings" / f"{type(config).__name__}-{stable_hash(values)[:16]}.json"
-    write_json(path, values)
+    with said():
+        write_json(path, values)
     return path

@@ -84,9 +84,11 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def _found(self, place: Place) -> Version:
         try:
-            return find_corpus(place.out, self.corpus)
+            found = find_corpus(place.out, self.corpus)
+            _ = found.manifest
         except NoVersion as error:
             raise failure(str(error), CALLED) from None
+        return found
 
     def databases_of(self, corpus: Version) -> Path:
         """The folder of its databases. Raises `dg.Failure` when it is not there."""

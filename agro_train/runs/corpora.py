@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_version
+from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_corpus
 from agro_train.runs.store import ModelRun
 
 
@@ -16,11 +16,11 @@ def find_corpus(datasets: Path, named: str = "") -> Version:
     """
     below = datasets / named
     if named and ((below / "manifest.json").is_file() or list_versions(below.parent, below.name)):
-        return open_version(below)
+        return open_corpus(below)
     corpora = list_corpora(datasets)
     if named:
         try:
-            return open_version(Path(named))
+            return open_corpus(Path(named))
         except NoVersion as error:
             raise NoVersion(f"{error}; {_there(datasets, corpora, below.parent.name)}") from None
     if not corpora:

@@ -10,12 +10,21 @@ import yaml
 from dagster import Failure, validate_run_config
 
 from agro_data.defs.assets import CorpusConfig
+from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU, pools_of
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
-from agro_train.defs.settings import LEARNING, MAKING, refuse_other_format, refuse_unusable, settings_of, usable
+from agro_train.defs.settings import (
+    LEARNING,
+    MAKING,
+    refuse_other_format,
+    refuse_unusable,
+    settings_of,
+    usable,
+    written,
+)
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning.config import FineTuning
@@ -180,6 +189,12 @@ def test_settings_whose_lines_are_all_comments_are_the_defaults() -> None:
     for kind in SCHEMAS.values():
         assert kind(settings=None).settings == kind().settings
     refuse_unusable({"ops": empty}, Training())
+
+
+def test_a_cache_that_cannot_be_written_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Failure, match=r"file.*: Not a directory"):
+        written(GrpoConfig(), Place(cache_folder=str(tmp_path / "file")))
 
 
 def test_settings_without_effect_are_refused() -> None:

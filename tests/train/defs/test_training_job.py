@@ -127,7 +127,7 @@ def test_settings_that_cannot_be_used_are_told_while_others_train(tmp_path: Path
 @pytest.mark.parametrize(
     ("job", "told"),
     [
-        ("train_grpo", "model_evaluation: .*no rows in split 'test'; splits with rows: train, validation. Say which"),
+        ("train_grpo", "model_evaluation: split: .*no rows in split 'test'; splits with rows: train, validation"),
         ("train_cold_start", "training: model '.*writer': no such folder"),  # it evaluates nothing
     ],
 )

@@ -26,7 +26,7 @@ def make_version(root: Path, corpus: str, number: int, **manifest: object) -> Pa
 
 def test_the_newest_corpus_is_found_and_trajectories_are_none(tmp_path: Path) -> None:
     old, shop, demo = (make_version(tmp_path, *of) for of in (("demo", 1), ("shop", 1), ("demo", 2)))
-    made = make_version(tmp_path, "demo-trajectories", 1, of_corpus={"name": "demo"})
+    made = make_version(tmp_path, "demo-trajectories", 1, of_corpus={"name": "demo", "version": old.name})
     for age, path in enumerate((made, demo, shop, old)):
         os.utime(path, (1e9 - age, 1e9 - age))
     assert list_corpora(tmp_path) == ["demo", "shop"]
@@ -34,6 +34,9 @@ def test_the_newest_corpus_is_found_and_trajectories_are_none(tmp_path: Path) ->
     assert find_corpus(tmp_path, "shop").path == shop
     assert find_corpus(tmp_path, "demo/v0001-0123abcd").path == old
     assert find_corpus(tmp_path, str(old)).path == old
+    for named in ("demo-trajectories", str(made)):
+        with pytest.raises(NoVersion, match="made from a corpus and holds no examples; give that one, demo v0001"):
+            find_corpus(tmp_path, named)
 
 
 def test_without_a_corpus_it_says_what_to_run(tmp_path: Path) -> None:
@@ -54,6 +57,16 @@ def test_a_name_that_is_no_corpus_is_told_with_those_that_are(tmp_path: Path) ->
     ):
         with pytest.raises(NoVersion, match=f"^{named}: not a corpus version .*; {there}$"):
             find_corpus(tmp_path, named)
+
+
+def test_a_corpus_that_was_not_copied_whole_is_told_in_words(tmp_path: Path) -> None:
+    (make_version(tmp_path, "demo", 1) / "manifest.json").unlink()
+    with (
+        dg.instance_for_test() as instance,
+        dg.build_asset_context(instance=instance) as context,
+        pytest.raises(dg.Failure, match=r"v0001-0123abcd/manifest\.json: cannot be read as a manifest"),
+    ):
+        Training().corpus_in(context, Place(datasets=str(tmp_path)))
 
 
 def test_databases_are_where_the_corpus_was_built_or_where_one_says(tmp_path: Path) -> None:
