@@ -44,7 +44,7 @@ from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, Policy, roll
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
-from agro_train.runs.ranks import finished, is_first, processes, writing
+from agro_train.runs.ranks import finished, is_first, processes, refuse_shared_gpus, writing
 from agro_train.runs.store import Draft, ModelRun, begin, check_name
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS, score
@@ -128,6 +128,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
     Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `ConfigError` and `Locked`, in words for a person.
     """
+    refuse_shared_gpus()
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     check_paths(config)

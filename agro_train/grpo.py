@@ -40,7 +40,7 @@ from agro_train.rewards import PRESETS
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.prompt_format import check_framing, trained_prompt_format
-from agro_train.runs.ranks import PATIENCE, finished, is_first, processes, writing
+from agro_train.runs.ranks import PATIENCE, finished, is_first, processes, refuse_shared_gpus, writing
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
@@ -74,6 +74,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `ConfigError` and `Locked`, in words
     for a person.
     """
+    refuse_shared_gpus()
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))

@@ -22,6 +22,9 @@ from agro_train.defs.follow import following
 from agro_train.programs.guarded import PATIENCE
 from agro_train.programs.telling import figures
 
+# What accelerate would else take from what it finds: a machine without several GPUs, or a file that `accelerate config`
+# wrote for something else, would have one process train, or in another precision, without a word.
+SEVERAL = ("--multi_gpu", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--module")
 QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # bars are for terminals: logs hold lines
 SAID = 6  # lines of an error that a failure is described by
 _RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: \S")  # as the last part of a traceback begins
@@ -39,7 +42,7 @@ def python() -> str:
 
 def program(module: str, *arguments: str, processes: int = 1) -> list[str]:
     """The command that runs `module` of this project, on several GPUs by accelerate with a process for each."""
-    several = ["accelerate.commands.launch", "--num_processes", str(processes), "--module"]
+    several = ["accelerate.commands.launch", "--num_processes", str(processes), *SEVERAL]
     return [python(), "-m", *(several if processes > 1 else []), module, *arguments]
 
 

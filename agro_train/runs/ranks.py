@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any
 
+from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, ModelRun, begin
 
 # How long the others wait for the first one, which alone looks at answers, merges adapters, and compares and hashes
@@ -23,6 +24,15 @@ def is_first() -> bool:
 def processes() -> int:
     """How many train together. They learn from so many times as much in a step, which makes another model."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def refuse_shared_gpus() -> None:
+    """Raise `SettingsError` where more processes train on this machine than it has GPUs, if it has any."""
+    import torch  # noqa: PLC0415
+
+    here, there = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), torch.cuda.device_count()
+    if there and here > there:
+        raise SettingsError(f"processes is {here}: a process trains on a GPU of its own, and this machine has {there}")
 
 
 def on_one_gpu(args: Any) -> Any:

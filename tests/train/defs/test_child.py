@@ -220,7 +220,37 @@ def test_what_is_drawn() -> None:
 def test_several_gpus_are_accelerates_business() -> None:
     assert program("agro_train.grpo", "--config", "c.json")[1:] == ["-m", "agro_train.grpo", "--config", "c.json"]
     several = program("agro_train.grpo", "--config", "c.json", processes=8)
-    assert several[1:6] == ["-m", "accelerate.commands.launch", "--num_processes", "8", "--module"]
+    assert several[1:5] == ["-m", "accelerate.commands.launch", "--num_processes", "8"]
+    assert several[-4:] == ["--module", "agro_train.grpo", "--config", "c.json"]
+
+
+ACCELERATES = """
+compute_environment: LOCAL_MACHINE
+distributed_type: 'NO'
+mixed_precision: fp16
+num_machines: 1
+num_processes: 1
+"""
+RANK = """
+import os, pathlib, sys
+keys = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "ACCELERATE_MIXED_PRECISION")
+told = " ".join(os.environ.get(key, "none") for key in keys)
+pathlib.Path(sys.argv[1], os.environ.get("RANK", "alone")).write_text(told)
+"""
+
+
+@pytest.mark.ci
+def test_as_many_processes_train_as_are_asked_for_whatever_accelerate_finds(tmp_path: Path) -> None:
+    """This machine has no GPU that tests see, and a person has said once how accelerate is to run another program."""
+    (tmp_path / "accelerate").mkdir()
+    (tmp_path / "accelerate" / "default_config.yaml").write_text(ACCELERATES)
+    (tmp_path / "rank.py").write_text(RANK)
+    (tmp_path / "ranks").mkdir()
+    environment = {"HF_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    command = program("rank", str(tmp_path / "ranks"), processes=2)
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_text() for path in (tmp_path / "ranks").iterdir()} == {"0": "2 2 no", "1": "2 2 no"}
 
 
 @pytest.mark.parametrize(
