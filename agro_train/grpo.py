@@ -21,6 +21,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.files import write_json
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version, open_version
+from agro_train.agents.engine import refuse_without_vllm
 from agro_train.language_model.loading import framing_of, load, load_tokenizer, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
@@ -75,6 +76,8 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     for a person.
     """
     refuse_shared_gpus()
+    if config.use_vllm:
+        refuse_without_vllm("unset use_vllm")
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))

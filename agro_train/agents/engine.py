@@ -98,13 +98,18 @@ def _turn(output: Any) -> Sampled:
     return Sampled(ids, logprobs, output.finish_reason in CUT)
 
 
+def refuse_without_vllm(instead: str) -> None:
+    """Raise `ConfigError` where vLLM is not installed, which says what to do `instead` of installing it."""
+    if find_spec("vllm") is None:
+        raise ConfigError(f"vLLM is not installed here: docs/reference.md says how, or {instead}")
+
+
 def load_engine(name: str, cache: Path, *, dtype: str = "float32") -> LanguageModel:
     """The model `name` (see `loading.find_folder`) in an engine of its own, as a `LanguageModel` whose network that is.
 
     Raises `ConfigError` where vLLM is not installed, and `ModelMissing`.
     """
-    if find_spec("vllm") is None:
-        raise ConfigError("vLLM is not installed here: docs/reference.md says how, or use --engine transformers")
+    refuse_without_vllm("use --engine transformers")
     import torch  # noqa: PLC0415
     from vllm import LLM  # noqa: PLC0415
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Sequence
@@ -38,6 +39,12 @@ TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it en
 def python() -> str:
     """The interpreter that trains: `$AGRO_TRAIN_PYTHON`, for torch in an environment of its own, else this one."""
     return os.environ.get("AGRO_TRAIN_PYTHON") or sys.executable
+
+
+def has(module: str) -> bool:
+    """Whether a module is installed for the interpreter that trains."""
+    looked = f"from importlib.util import find_spec; raise SystemExit(find_spec({module!r}) is None)"
+    return subprocess.run([python(), "-c", looked], check=False).returncode == 0
 
 
 def program(module: str, *arguments: str, processes: int = 1) -> list[str]:

@@ -18,6 +18,7 @@ from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
 from agro_data.publish.read import NoVersion, Version
 from agro_train.cold_start import ColdStartConfig
+from agro_train.defs.child import has, python
 from agro_train.defs.configs import (
     CALLED,
     ColdStartModelConfig,
@@ -77,6 +78,8 @@ def refuse_unusable(run_config: Mapping[str, Any], training: Training) -> None:
         cold = usable(ColdStartConfig, settings_of(learning, idle=MAKING))
     with _said_of("grpo_model"):
         grpo = usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
+        if grpo.use_vllm and not has("vllm"):
+            raise failure(f"use_vllm: {python()} has no vLLM: docs/reference.md says how to install it, or unset this")
     with _said_of("model_evaluation"):
         evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
         further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION)

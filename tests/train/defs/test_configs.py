@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -174,13 +175,29 @@ def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() 
         refuse_other_format(given(budget=250, style="ddl", turns=4), learnt)
 
 
-def test_what_can_be_used_is_not_refused(tmp_path: Path) -> None:
+def test_what_can_be_used_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_TRAIN_PYTHON", "true")  # asked whether it has vLLM, it ends well
     training = Training(models=str(tmp_path))
     refuse_unusable({}, training)
     for path in TRAINING:
         refuse_unusable(read(path), training)
     with pytest.raises(Failure, match="processes is 0"):
         refuse_unusable({}, Training(processes=0))
+
+
+def test_an_engine_that_is_not_installed_is_told_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the interpreter that trains, which may be another one."""
+    asked = {"ops": {"grpo_model": {"config": {"use_vllm": True}}}}
+    for answer, installed in ((0, True), (1, False)):
+        (other := tmp_path / f"python{answer}").write_text(f"#!/bin/sh\nexit {answer}\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("AGRO_TRAIN_PYTHON", str(other))
+        refuse_unusable({}, Training())
+        said = pytest.raises(Failure, match=r"grpo_model: use_vllm: .*python1 has no vLLM: .* or unset this$")
+        with nullcontext() if installed else said:
+            refuse_unusable(asked, Training())
 
 
 def test_settings_whose_lines_are_all_comments_are_the_defaults() -> None:

@@ -27,6 +27,7 @@ from agro_data.profiling.serialising.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
 from agro_train import cold_start, grpo
+from agro_train.agents import engine
 from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import train
 from agro_train.language_model.loading import framing_of, load, load_tokenizer
@@ -305,6 +306,13 @@ def test_hooks_that_trl_does_not_have_are_named(config: GrpoConfig, monkeypatch:
     monkeypatch.delattr(Trainer, "_save_optimizer_and_scheduler")
     with pytest.raises(ConfigError, match=r"GRPOTrainer of trl \d\S* .* has no _save_optimizer_and_scheduler"):
         train(replace(config, select_rollouts=0))
+
+
+def test_an_engine_that_is_not_installed_is_told_at_once(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"vLLM is not installed here: .*, or unset use_vllm$"):
+        train(replace(config, use_vllm=True))
+    assert not Path(config.models).exists()
 
 
 def test_prompts_are_chosen_once_and_counted(config: GrpoConfig) -> None:
