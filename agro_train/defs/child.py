@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,8 +38,17 @@ TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it en
 
 
 def python() -> str:
-    """The interpreter that trains: `$AGRO_TRAIN_PYTHON`, for torch in an environment of its own, else this one."""
-    return os.environ.get("AGRO_TRAIN_PYTHON") or sys.executable
+    """The interpreter that trains: `$AGRO_TRAIN_PYTHON`, for torch in an environment of its own, else this one.
+
+    Raises `dg.Failure` where that names none.
+    """
+    named = os.environ.get("AGRO_TRAIN_PYTHON") or sys.executable
+    if shutil.which(named) is None:
+        raise dg.Failure(
+            description=f"AGRO_TRAIN_PYTHON is {named}: there is no such interpreter; unset it to train by this one",
+            allow_retries=False,
+        )
+    return named
 
 
 def has(module: str) -> bool:

@@ -224,6 +224,16 @@ def test_several_gpus_are_accelerates_business() -> None:
     assert several[-4:] == ["--module", "agro_train.grpo", "--config", "c.json"]
 
 
+def test_an_interpreter_that_is_not_there_is_told_by_the_variable_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_TRAIN_PYTHON", sys.executable)
+    assert program("agro_train.grpo")[0] == sys.executable
+    monkeypatch.setenv("AGRO_TRAIN_PYTHON", str(tmp_path / "python"))
+    with pytest.raises(dg.Failure, match=r"AGRO_TRAIN_PYTHON is .*python: there is no such interpreter"):
+        program("agro_train.grpo")
+
+
 ACCELERATES = """
 compute_environment: LOCAL_MACHINE
 distributed_type: 'NO'
