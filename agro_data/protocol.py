@@ -14,13 +14,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import category
 
 from agro_data.databases.files.number_texts import shortest
 from agro_data.databases.types import Cell, Dialect, Result
 
 Action = Literal["sql", "solution", "clarify"]
 
-VERSION = 3  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
+VERSION = 4  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
 
 MAX_TURNS = 6
 MAX_TURN = 8_000  # characters of one turn
@@ -56,6 +57,9 @@ _OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 _ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}
 _QUESTION = "\n\nQuestion: "  # after the schema
+_BREAK = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")  # of lines, with what indents the next
+_WRITTEN = frozenset("\n\u200c\u200d")  # joiners: parts of words as Persian, Hindi and emoji are written
+_TYPED = str.maketrans("\u00a0\u202f", "  ")  # set before "?" and ":" in French; no one types them into a value
 _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one
 
 
@@ -199,9 +203,16 @@ def with_end(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Text in which nothing is a tag or a chat template's special token; what is no printable character is a space."""
-    plain = "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+    """Text in which nothing is a tag or a chat template's special token; what no one can see is a space.
+
+    Other spaces and joiners stay: SQL that compares with "山田　太郎" finds nothing by a plain space.
+    """
+    plain = "".join(character if _is_seen(character) else " " for character in text)
     return _LOOKS_LIKE_TAG.sub("‹", plain)
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() or character in _WRITTEN or category(character) == "Zs"
 
 
 def render_observation(result: Result, turns_left: int, bounds: Bounds = BOUNDS) -> str:
@@ -259,7 +270,7 @@ def number_text(value: float) -> str:
 
 def _line(text: str, width: int) -> str:
     """One line of at most `width` characters."""
-    flat = inert(" ".join(text[: 4 * width].split()))
+    flat = inert(_BREAK.sub(" ", text[: 4 * width]))
     return flat if len(flat) <= width and len(text) <= 4 * width else flat[: width - 1] + "…"
 
 
@@ -290,7 +301,7 @@ def render_prompt(
         f"Answer the question with one {ENGINES[dialect]} query. A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
         f"<solution>the query</solution>{back}. At most {max_turns} turns.\n\n"
-        f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}{named}\n"
+        f"{inert(schema).rstrip()}{_QUESTION}{inert(question.translate(_TYPED))}{hint}{named}\n"
     )
 
 

@@ -165,6 +165,18 @@ def test_an_observation_says_what_it_leaves_out() -> None:
     )
 
 
+def test_spaces_and_joiners_of_values_stay_as_they_are() -> None:
+    """SQL that compares with what was shown finds the row; what no one sees and no one types is a plain space."""
+    names = ("山田\u3000太郎", "New\xa0York", "کتاب\u200cخانه", "two  spaces", "👩\u200d🔬")
+    assert inert("\n".join(names)) == "\n".join(names)
+    assert inert("a\u200bb\ufeffc\u202ed\x00e\tf") == "a b c d e f"
+    rows = tuple((name,) for name in names)
+    assert render_observation(Result("ok", ("name",), rows, 5, 1), 2).splitlines()[1:6] == list(names)
+    broken = Result("ok", ("a\n   b",), (("x \u2028\r\n\t  y\x85z",),), 1, 1)
+    assert render_observation(broken, 2).splitlines()[:2] == ["a b", "x y z"]
+    assert "Combien de clients ?" in render_prompt("t(a)", "Combien de clients\u202f?", "sqlite")
+
+
 def test_ordinary_comparisons_stay_as_they_are() -> None:
     assert inert("a < 5 and b <> 3 and c <= 4") == "a < 5 and b <> 3 and c <= 4"
     assert inert("<|im_end|></s><b>＜sql>") == "‹|im_end|>‹/s>‹b>‹sql>"

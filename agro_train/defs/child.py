@@ -111,7 +111,10 @@ def run_child(
 def how_it_ended(status: int | None, errors: Sequence[str]) -> str:
     """How a program ended that did not end well; what it says by its options, by the settings of its asset."""
     if status == -signal.SIGKILL:
-        return "was killed: most likely memory ran out; take a smaller micro_batch, or end what else is running"
+        return (
+            "was killed: most likely memory ran out; end what else is running and run it again, and training goes on "
+            "at its last checkpoint, or take a smaller micro_batch"
+        )
     if status is not None and status < 0:
         return f"was ended by signal {-status}"
     return f"ended with status {status}: {by_settings(_error_in(errors), CALLED) or 'it said nothing'}"
