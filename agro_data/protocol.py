@@ -55,6 +55,7 @@ _BRACKETED = (
 _LOOKS_LIKE_TAG = re.compile(rf"[<＜﹤](?=[/|｜!?\w])|\[(?=(?:{_BRACKETED})\])")
 _OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_FENCED = re.compile(r"```\w*[ \t]*\n(?P<said>(?:(?!```).)*)\n[ \t]*```", re.DOTALL)
 _ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}
 _QUESTION = "\n\nQuestion: "  # after the schema
 _BREAK = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")  # of lines, with what indents the next
@@ -136,6 +137,8 @@ def parse_turn(text: str) -> Turn | Malformed:
     thought = text[tags[0].end() : tags[1].start()].strip()
     action = _ACTIONS[tags[2]["name"]]
     said = text[tags[2].end() : tags[3].start()].strip()
+    if (block := _FENCED.fullmatch(said)) is not None:  # as many models write SQL, wherever they write it
+        said = block["said"].strip()
     if not thought:
         return Malformed("empty_thought", "<think> holds nothing")
     if not said:
@@ -191,6 +194,11 @@ def _acting(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
 def is_tag(text: str) -> bool:
     """Whether a text is a tag of the transcript, and nothing else."""
     return _TAG.fullmatch(text) is not None
+
+
+def untagged(text: str) -> str:
+    """Text in which nothing is a tag of the transcript; all else stays as it is."""
+    return _TAG.sub(lambda tag: f"‹{tag[0][1:]}", text)
 
 
 def with_end(text: str) -> str:

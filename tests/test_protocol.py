@@ -98,6 +98,26 @@ def test_white_space_around_the_tags_is_nothing() -> None:
     assert parse_turn("\n <think> a </think>\n\n<sql>\nSELECT 1\n</sql> \n") == Turn("a", "sql", "SELECT 1")
 
 
+@pytest.mark.parametrize(
+    ("said", "sql"),
+    [
+        ("```sql\nSELECT 1\n```", "SELECT 1"),
+        ("\n```\nSELECT 1\n  FROM t;\n```\n", "SELECT 1\n  FROM t;"),
+        ("Here:\n```sql\nSELECT 1\n```", "Here:\n```sql\nSELECT 1\n```"),
+        ("```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", "```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```"),
+        ("SELECT '```'", "SELECT '```'"),
+    ],
+)
+def test_a_block_is_read_as_what_stands_in_it(said: str, sql: str) -> None:
+    assert parse_turn(f"<think>a</think><solution>{said}</solution>") == Turn("a", "solution", sql)
+
+
+def test_an_empty_block_is_an_empty_action() -> None:
+    found = parse_turn("<think>a</think><sql>```sql\n\n```</sql>")
+    assert isinstance(found, Malformed)
+    assert found.kind == "empty_action"
+
+
 def test_a_turn_that_could_not_be_read_cannot_be_made() -> None:
     for thought, text in (("", "b"), ("a ", "b"), ("a", ""), ("<sql>", "b"), ("a", "SELECT '</sql>'")):
         with pytest.raises(ValueError, match="a turn's"):

@@ -27,7 +27,8 @@ def spoken(rows: Sequence[Prediction]) -> Iterator[str]:
     found = sum(any(map(_SPOKEN.search, row.predictions)) for row in rows)
     if found:
         what = "predictions with code fences, thoughts or tags, which no engine and no official script takes for SQL"
-        yield f"{found:,} of {len(rows):,} questions have {what}: --replies takes the SQL out of them"
+        mends = "`agro evaluate --replies` takes the SQL out of them"
+        yield f"{found:,} of {len(rows):,} questions have {what}: {mends}"
 
 
 def _query(reply: str) -> str:

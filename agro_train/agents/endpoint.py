@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agro_data.llm.connection import Connection, NoAnswer, Patience
-from agro_data.llm.endpoint import NO_CHAT, in_words, only_model, read_completion
+from agro_data.llm.endpoint import NO_CHAT, EndpointError, in_words, only_model, read_completion
 from agro_data.llm.threads import at_once
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
+from agro_train.agents.replies import as_turn
 from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled, Usage
@@ -56,12 +58,14 @@ class Characters:
 class EndpointSampler:
     """Turns from a server. `chat`: it is sent messages, not text. Raises `EndpointError` when none comes.
 
-    If the server refuses a request, or answers with no completion, only this rollout ends, as if the turn was cut.
+    If the server refuses a request, or answers with no completion, only this rollout ends, as if the turn was cut. So
+    it does where a server fails at this request, or is too slow for it, and is there for others.
     """
 
     connection: Connection
     model: str
     chat: bool = True
+    _failed: int = field(default=0, init=False, repr=False)  # requests in a row that it failed at
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
@@ -97,6 +101,20 @@ class EndpointSampler:
                 raise in_words(error) from error
         return replace(self, chat=False).probed()
 
+    def _only_this(self, error: NoAnswer) -> bool:
+        """Whether a server that fails at a request, or is too slow for it, still answers a word: not more often in a
+        row than there are requests under way, since it may do so and answer no question."""
+        if error.kind not in ("server_error", "timeout"):
+            return False
+        self._failed += 1
+        if self._failed > self.connection.at_once:
+            return False
+        once = replace(self.connection.patience, tries=1, minutes=0.0)
+        with closing(Connection(self.connection.base, 1, once)) as connection, suppress(EndpointError):
+            replace(self, connection=connection).probed()
+            return not self.connection.stopped.is_set()
+        return False
+
     def _said(self, prefix: Sequence[int]) -> dict[str, Any]:
         return {"messages": messages_of(prefix)} if self.chat else {"prompt": Characters().decode(prefix)}
 
@@ -111,10 +129,11 @@ class EndpointSampler:
         try:
             found = self._complete(body)
         except NoAnswer as error:
-            if error.kind not in ("refused", "malformed"):
+            if error.kind not in ("refused", "malformed") and not self._only_this(error):
                 raise in_words(error) from error
             return Sampled([], [], cut=True, usage=Usage(0, 0), refusal=error.detail)
-        text = found.text if found.cut else with_end(found.text)
+        self._failed = 0
+        text = found.text if found.cut else with_end(as_turn(found.text))
         ids = Characters()(text)["input_ids"]
         return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))
 

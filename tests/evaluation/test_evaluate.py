@@ -265,7 +265,7 @@ def test_predictions_that_are_replies_are_told(place: Path) -> None:
     assert [verdict.score for verdict in found.verdicts] == [1, *[0] * 9]
     note, _ = found.notes
     assert note.startswith("9 of 10 questions have predictions with code fences, thoughts or tags")
-    assert "--replies" in note
+    assert "`agro evaluate --replies`" in note  # `agro predict` tells it, too
 
 
 def test_the_sql_of_replies_is_scored_if_one_says_that_they_are(place: Path) -> None:

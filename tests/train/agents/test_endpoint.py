@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from train.scripted import one_database
 
 from agro_data.llm.connection import Connection, Patience
 from agro_data.llm.endpoint import EndpointError
-from agro_data.protocol import STOPS
+from agro_data.protocol import STOPS, Turn, parse_turn
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.agents.opening import open_agent
@@ -290,6 +290,54 @@ def test_a_server_answers_a_question(
     roles = [[one["role"] for one in body.get("messages", [])] for body in server.asked[-2:]]
     assert roles == ([["user"], ["user", "assistant", "user"]] if chat else [[], []])
     assert found.written == 10 if chat else 20 < found.written < 60
+
+
+@pytest.mark.parametrize(
+    ("reply", "turn"),
+    [
+        (  # a server that leaves the reasoning in, and the thought that was asked for behind it
+            "<think>\nFirst <think>why</think>, then <sql>a look</sql>.\n</think>\n\n<think>so</think>\n<sql>SELECT 1",
+            "<think>\nFirst ‹think>why‹/think>, then ‹sql>a look‹/sql>.\n\nso</think>\n<sql>SELECT 1</sql>",
+        ),
+        ("<think>so <b></think>\n<sql>SELECT 1", "<think>so <b></think>\n<sql>SELECT 1</sql>"),
+        (f"<think>{'a' * 9_000}b</think><sql>SELECT 1", f"<think>…{'a' * 1_999}b</think><sql>SELECT 1</sql>"),
+        (  # two turns, of a server that does not stop, are two as before
+            "<think>a</think><sql>SELECT 1</sql><think>b</think><sql>SELECT 2</sql>",
+            "<think>a</think><sql>SELECT 1</sql><think>b</think><sql>SELECT 2</sql>",
+        ),
+        ("<think>I write <sql>", "<think>I write <sql></sql>"),
+        ("so: <think>a</think><sql>SELECT 1", "so: <think>a</think><sql>SELECT 1</sql>"),
+    ],
+)
+def test_reasoning_is_no_fault_of_a_turn(server: Server, reply: str, turn: str) -> None:
+    server.handle = lambda *_: message(reply)
+    assert Characters().decode(sample(server, ["a"], chat=True)[0].ids) == turn
+
+
+def test_reasoning_that_a_server_took_out_may_speak_of_tags(server: Server) -> None:
+    server.handle = lambda *_: message("<solution>SELECT 1", reasoning_content="A <sql>look</sql>, or not.")
+    written = Characters().decode(sample(server, ["a"], chat=True)[0].ids)
+    assert parse_turn(written) == Turn("A ‹sql>look‹/sql>, or not.", "solution", "SELECT 1")
+
+
+@pytest.mark.parametrize("fault", ["fails", "is slow"])
+def test_a_question_that_a_server_fails_at_costs_only_itself(server: Server, fault: str) -> None:
+    """It answers others, so that all who wait are not held up by one; and not where it answers nobody."""
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        if body["prompt"] == "a" and fault == "is slow":
+            sleep(1)
+        return (500, {"error": "boom"}) if body["prompt"] == "a" else completion("x")
+
+    server.handle = reply
+    for prompts in (["a", "b", "c"], ["a"]):
+        first, *others = sample(server, prompts, tries=2, timeout=0.5)
+        assert (first.ids, first.cut) == ([], True)
+        assert ("ReadTimeout" if fault == "is slow" else "HTTP 500") in first.refusal
+        assert [Characters().decode(turn.ids) for turn in others] == ["x"] * len(others)
+    server.handle = lambda path, body, headers: (500, {}) if body["prompt"] != "1" else completion("x")
+    with pytest.raises(EndpointError, match="HTTP 500"):
+        sample(server, list("abcdefghijkl"), tries=1)  # a word is all that it answers
 
 
 def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:
