@@ -49,6 +49,8 @@ WROTE = 500  # characters of what is no answer
 )
 @options.style
 @options.budget
+@options.turn_tokens
+@options.rollout_tokens
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
 @options.models_root
 @json_of("answer")
@@ -63,6 +65,8 @@ def ask_command(
     check: bool,
     style: str,
     budget: int,
+    turn_tokens: int,
+    rollout_tokens: int,
     seed: int,
     models_root: Path,
     as_json: bool,
@@ -79,6 +83,7 @@ def ask_command(
     from agro_train.agents.opening import open_agent  # noqa: PLC0415 (so that --help is quick)
     from agro_train.asking import ask, find_database  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
+    from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
     from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415
 
@@ -92,7 +97,8 @@ def ask_command(
     cache = cache_folder(RunConfig())
     with doing() as told:
         told(f"loads {model}")
-        agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto")
+        limits = Limits(turn_tokens, rollout_tokens)
+        agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto", limits=limits)
         if names is None:
             names = isinstance(agent.sampler, RestrictedSampler)
         how = decoding_named(decoding, samples, names=names, checks=check)
@@ -113,7 +119,8 @@ def ask_command(
     if reply.not_shown and agent.run is None:
         tell([f"--budget shows it more than {budget:,} tokens of the schema"], "dim")
     if reply.result is None:
-        tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
+        ending = options.TRUNCATED if reply.ending == "truncated" else reply.ending
+        tell([f"{reply.model} gave no answer: {ending}"], "yellow")
         if reply.last_turn:
             tell([f"it wrote: {shortened(' '.join(reply.last_turn.split()), WROTE)}"], "dim")
     ran = reply.result is not None and reply.result.ok

@@ -8,7 +8,9 @@ from typing import get_args
 import click
 
 from agro_data.verbs.options import A_PATH
-from agro_train.programs.usual import COMPACT, SAMPLES, UNTRAINED_BUDGET, Kind
+from agro_train.programs.usual import COMPACT, ROLLOUT_TOKENS, SAMPLES, TURN_TOKENS, UNTRAINED_BUDGET, Kind
+
+TRUNCATED = "truncated (by --turn-tokens, --rollout-tokens or the number of turns)"  # what a person is told
 
 decoding = click.option(
     "--decoding",
@@ -31,6 +33,16 @@ budget = click.option(
     default=UNTRAINED_BUDGET,
     show_default=True,
     help="Tokens of a schema, for the same models.",
+)
+turn_tokens = click.option(
+    "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."
+)
+rollout_tokens = click.option(
+    "--rollout-tokens",
+    type=click.IntRange(1),
+    default=ROLLOUT_TOKENS,
+    show_default=True,
+    help="Tokens after a prompt at most.",
 )
 models_root = click.option(
     "--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs."

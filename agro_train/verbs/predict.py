@@ -21,7 +21,7 @@ from agro_data.terminal.verb import Resumed
 from agro_data.verbs.options import A_PATH, json_of
 from agro_data.verbs.writing import check_written
 from agro_data.words import counted
-from agro_train.programs.usual import BATCH, ROLLOUT_TOKENS, TURN_TOKENS, Engine, Kind
+from agro_train.programs.usual import BATCH, Engine, Kind
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
@@ -139,16 +139,8 @@ class _Wanted:
 )
 @options.style
 @options.budget
-@click.option(
-    "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."
-)
-@click.option(
-    "--rollout-tokens",
-    type=click.IntRange(1),
-    default=ROLLOUT_TOKENS,
-    show_default=True,
-    help="Tokens after a prompt at most.",
-)
+@options.turn_tokens
+@options.rollout_tokens
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
 @click.option(
@@ -235,7 +227,7 @@ def _endings(answers: Sequence[Answer]) -> str:
         if how == "refused":
             return f"refused ({first[how].refusal})"
         if how == "truncated":
-            return "truncated (by --turn-tokens, --rollout-tokens or the number of turns)"
+            return options.TRUNCATED
         read = parse_transcript(first[how].transcripts[0]) if how == "malformed" else None
         return f"{how} ({read.detail})" if isinstance(read, Malformed) else how
 

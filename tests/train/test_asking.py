@@ -20,6 +20,7 @@ from agro_train.agents.agent import Agent
 from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
 from agro_train.questions import PromptFormat
+from agro_train.rollouts import Limits
 from agro_train.runs.store import NoRun
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
@@ -121,6 +122,23 @@ def test_what_is_no_answer_is_shown(says: Callable[..., Any]) -> None:
     assert done.exit_code == 1
     assert f"it wrote: {' '.join(babble.split())[:500]}…\n" in done.stderr
     assert json.loads(says("", "--json", wrote=babble).stdout)["transcript"] == babble.strip()
+
+
+def test_a_model_may_be_given_room_and_is_told_to_lack_it(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that reasons before it answers writes more than others."""
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
+
+    def opened(*_: object, limits: Limits, **__: object) -> Agent:
+        return replace(agent(Scripted(lambda *_: turn("solution", GOLD, "so " * 40))), limits=limits)
+
+    monkeypatch.setattr("agro_train.agents.opening.open_agent", opened)
+    asked = ["ask", "--database", str(database.path), "Which?", "--any-names", "--turn-tokens"]
+    assert CliRunner().invoke(agro, [*asked, "600"]).exit_code == 0
+    done = CliRunner().invoke(agro, [*asked, "60"])
+    assert done.exit_code == 1
+    assert "gave no answer: truncated (by --turn-tokens, --rollout-tokens" in done.stderr
 
 
 def test_a_hostile_answer_runs_in_the_sandbox_only(database: Database, tmp_path: Path) -> None:
