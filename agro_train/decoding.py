@@ -121,8 +121,8 @@ class Branch:
 class Decoded:
     """The ended rollouts of one task, the chosen one first, with their votes.
 
-    `read` and `written` count tokens: a prefix that several continue is read once. `seconds` is this task's equal
-    part of the time that all asked together took.
+    `read` and `written` count tokens: a prefix that several continue is read once, but by a server as often as it is
+    sent. `seconds` is this task's equal part of the time that all asked together took.
     """
 
     task: Task
@@ -266,13 +266,13 @@ def merge(branches: Sequence[Branch]) -> list[Branch]:
 def _count(
     found: Sequence[Decoded], going: Sequence[tuple[int, Branch]], before: Sequence[tuple[tuple[int, ...], int]]
 ) -> None:
-    prefixes: dict[int, dict[tuple[int, ...], int]] = defaultdict(dict)
+    prefixes: dict[int, set[tuple[int, ...]]] = defaultdict(set)
     for (place, branch), (prefix, written) in zip(going, before, strict=True):
         usage = branch.rollout.usage or Usage(len(prefix), branch.rollout.written - written)
-        prefixes[place][prefix] = usage.read
+        if branch.rollout.usage or prefix not in prefixes[place]:  # a server counts a prefix as often as it is sent
+            found[place].read += usage.read
+        prefixes[place].add(prefix)
         found[place].written += usage.written
-    for place, read in prefixes.items():
-        found[place].read += sum(read.values())
 
 
 def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:

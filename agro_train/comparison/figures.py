@@ -56,7 +56,7 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
             for other in models[:number]
             for metric in metrics
         ],
-        "notes": sorted({*_worth_knowing(questions), *(note for found in every for note in found.notes)}),
+        "notes": sorted({*_worth_knowing(questions), *_noted(models)}),
         "problems": sorted(
             {
                 *questions.problems,
@@ -72,6 +72,13 @@ def _worth_knowing(questions: Questions) -> list[str]:
     told = [f"{unknown:,} of {len(questions.rows):,} questions have no SQL to be scored against"] if unknown else []
     few = f"{questions.name} is of few databases, and holds questions back: who learnt from it has read those databases"
     return [*questions.notes, *told, *([few] if questions.same_databases else [])]
+
+
+def _noted(models: Sequence[Scored]) -> list[str]:
+    """The notes of evaluations; one that is not of all models says of which it is."""
+    of_each = {one.model: {note for found in one.by_metric.values() for note in found.notes} for one in models}
+    shared = set.intersection(*of_each.values())
+    return [note if note in shared else f"{model}: {note}" for model, notes in of_each.items() for note in notes]
 
 
 def _refused(one: Scored) -> list[str]:

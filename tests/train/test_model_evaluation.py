@@ -63,6 +63,7 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     assert (strict["challenger"], strict["won"], strict["lost"]) == ("knows", 3, 0)
     assert strict["gain"]["mean"] == 0.75
     assert first["unopposed_rate"] is None
+    assert "counts: 2 of 4 questions have no prediction; they score 0" in figures["notes"]
     json.dumps(figures, allow_nan=False)
     assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict"), first=True).promoted
 

@@ -17,12 +17,14 @@ import pytest
 from making import make_school
 from train.scripted import one_database
 
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.llm.connection import Connection, Patience
 from agro_data.llm.endpoint import EndpointError
 from agro_data.protocol import STOPS, Turn, parse_turn
 from agro_train.agents.choosing import told_apart
 from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.agents.opening import open_agent
+from agro_train.answers import answer
 from agro_train.asking import ask
 from agro_train.comparison.figures import compare
 from agro_train.comparison.scoring import scored_by
@@ -31,6 +33,7 @@ from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.predict import predict
 from agro_train.questions import questions_of_file
 from agro_train.sampling.types import Usage
+from agro_train.tasks import Task
 
 Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]
 
@@ -338,6 +341,16 @@ def test_a_question_that_a_server_fails_at_costs_only_itself(server: Server, fau
     server.handle = lambda path, body, headers: (500, {}) if body["prompt"] != "1" else completion("x")
     with pytest.raises(EndpointError, match="HTTP 500"):
         sample(server, list("abcdefghijkl"), tries=1)  # a word is all that it answers
+
+
+def test_a_vote_costs_what_the_server_counts_for_each_answer(server: Server, tmp_path: Path) -> None:
+    server.handle = lambda *_: message("<think>so</think><solution>SELECT COUNT(*) FROM school")
+    school = one_database(make_school(tmp_path / "school.sqlite"))
+    task = Task("e", "prompt\n", "How many?", "", school)
+    policy = open_agent(f"{server.base}#m", tmp_path, tmp_path).policy
+    with Sandbox(1) as sandbox:
+        [answered] = answer([task], policy, sandbox, Decoding("vote", 3, 1.0))
+    assert (answered.read, answered.written) == (3 * 70, 3 * 5)
 
 
 def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:
