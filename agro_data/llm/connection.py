@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from agro_data.llm.pace import Pace
+from agro_data.llm.parameters import Parameters
 from agro_data.llm.types import FailureKind
 from agro_data.progress import clock
 
@@ -85,6 +86,7 @@ class Connection:
     patience: Patience = PATIENCE
     stopped: threading.Event = field(default_factory=threading.Event)
     pace: Pace = field(init=False)
+    parameters: Parameters = field(default_factory=Parameters, init=False)
     _client: httpx.Client | None = field(default=None, init=False, repr=False)
     _opening: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _said: float = field(default=-SAID, init=False, repr=False)  # when a person was told that it is busy
@@ -175,8 +177,9 @@ class Connection:
 
         deadline = time.monotonic() + self.patience.timeout
         method = "GET" if body is None else "POST"
+        sent = body if body is None else self.parameters.of(body)
         try:
-            with self._open().stream(method, f"{self.base}/{path}", json=body, headers=_headers()) as reply:
+            with self._open().stream(method, f"{self.base}/{path}", json=sent, headers=_headers()) as reply:
                 content = bytearray()
                 for chunk in reply.iter_bytes():
                     content += chunk
@@ -194,6 +197,8 @@ class Connection:
             raise _Failed("unreachable", f"{type(error).__name__}: {error}") from error
         except UnicodeEncodeError as error:
             raise _Failed("refused", f"the request is no text that can be sent: {error}", again=False) from error
+        if reply.status_code == 400 and sent is not None and self.parameters.learn(sent, bytes(content)):
+            return self._once(path, body)  # each time without one parameter more
         if reply.status_code >= 300:
             raise _of_status(reply.status_code, bytes(content), reply.headers.get("Retry-After"))
         if content.lstrip()[:1] == b"<":  # amid the work something in between may have said it: another try may pass

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from agro_data.config import ConfigError
 from agro_data.llm.connection import KEY, PATIENCE, Connection, Malformed, NoAnswer, Patience
+from agro_data.llm.parameters import cut_short, until
 from agro_data.llm.rendering import as_text
 from agro_data.llm.threads import at_once
 from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
@@ -97,7 +98,9 @@ class Endpoint:
 
     def _one(self, request: Request) -> Completion:
         def read(found: Any) -> Completion:
-            return read_completion(found, request.characters, chat=self.chat)
+            whole = read_completion(found, request.characters, chat=self.chat)
+            text = until(whole.text, request.sampling.stop)
+            return whole if text == whole.text else replace(whole, text=text, cut=False)
 
         try:
             found: tuple[Completion, int] = self.connection.ask(self._path, self.body_of(request), read)
@@ -248,7 +251,12 @@ def _probed(endpoint: Endpoint) -> Endpoint:
 
 def _try(endpoint: Endpoint, request: Request) -> None:
     body = endpoint.body_of(request) | {"max_tokens": 1}
-    found, _ = endpoint.connection.ask(endpoint._path, body)
+    try:
+        found, _ = endpoint.connection.ask(endpoint._path, body)
+    except NoAnswer as error:
+        if cut_short(error.detail):
+            return
+        raise
     try:
         read_completion(found, request.characters, chat=endpoint.chat)
     except Malformed as error:

@@ -17,6 +17,7 @@ from typing import Any
 
 from agro_data.llm.connection import Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, EndpointError, in_words, only_model, read_completion
+from agro_data.llm.parameters import cut_short, until
 from agro_data.llm.threads import at_once
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialising.serialise import estimate_tokens
@@ -97,6 +98,8 @@ class EndpointSampler:
         try:
             return self, not self._complete(body).usage.estimated
         except NoAnswer as error:
+            if cut_short(error.detail):
+                return self, True
             if not self.chat or (error.code not in NO_CHAT and "template" not in error.detail):
                 raise in_words(error) from error
         return replace(self, chat=False).probed()
@@ -133,9 +136,12 @@ class EndpointSampler:
                 raise in_words(error) from error
             return Sampled([], [], cut=True, usage=Usage(0, 0), refusal=error.detail)
         self._failed = 0
-        text = found.text if found.cut else with_end(as_turn(found.text))
+        whole = as_turn(found.text)
+        turn = until(whole, STOPS)
+        cut = found.cut and turn == whole
+        text = found.text if cut else with_end(turn)
         ids = Characters()(text)["input_ids"]
-        return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))
+        return Sampled(ids, [0.0] * len(ids), cut, Usage(found.usage.read, found.usage.written))
 
 
 @dataclass(frozen=True)

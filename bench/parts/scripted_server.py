@@ -55,15 +55,21 @@ class Faults:
 class ScriptedServer:
     """Answers chat and plain completions with `reply(body)`. Use as a context manager; `base` is its address.
 
-    `asked` counts the requests, `tries` each of them; `models` is what it says it serves.
+    `asked` counts the requests, `tries` each of them; `models` is what it says it serves. Parameters of which it
+    `takes_no` are refused, as OpenAI's models that reason do.
     """
 
     def __init__(
-        self, reply: Callable[[Mapping[str, Any]], str], faults: Faults | None = None, models: tuple[str, ...] = ("m",)
+        self,
+        reply: Callable[[Mapping[str, Any]], str],
+        faults: Faults | None = None,
+        models: tuple[str, ...] = ("m",),
+        takes_no: tuple[str, ...] = (),
     ) -> None:
         self.reply = reply
         self.faults = faults or Faults()
         self.models = models
+        self.takes_no = takes_no
         self.tries: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -126,7 +132,10 @@ class ScriptedServer:
                 now = time.monotonic()
                 fault = "busy" if now < self._full else fault
                 self._full = self._full if now < self._full else now + 1.0 / self.faults.rate
-        if fault == "timeout":
+        refused = next((name for name in self.takes_no if name in body), None)
+        if refused is not None:
+            handler.send(400, _unsupported(refused))
+        elif fault == "timeout":
             self._closing.wait(self.faults.silence)
             handler.close_connection = True
         elif fault == "busy":
@@ -154,6 +163,12 @@ class _Quiet(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         return
+
+
+def _unsupported(name: str) -> bytes:
+    said = f"Unsupported parameter: '{name}' is not supported with this model."
+    error = {"message": said, "type": "invalid_request_error", "param": name, "code": "unsupported_parameter"}
+    return json.dumps({"error": error}).encode()
 
 
 def _reply(text: str, body: Mapping[str, Any], chat: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from agro_data.llm.client import Client
 from agro_data.llm.connection import Connection, NoAnswer, Patience, _seconds
 from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, Malformed, open_endpoint, read_completion
 from agro_data.llm.pace import Pace
+from agro_data.llm.parameters import Parameters
 from agro_data.llm.prompt import Unparsed, ask
 from agro_data.llm.types import Completion, Message, Request, Sampling
 from agro_data.prompts.write_question import WRITE_QUESTION, QuestionWanted
@@ -90,6 +91,54 @@ def test_questions_written_under_faults_of_every_kind_are_those_written_without_
     assert listed <= {"timeout", "busy", "server_error", "unreachable", "malformed", "no_json", "empty"}
     assert len(listed) > 4
     assert 40 < sum(one.ok for one in found) < 70
+
+
+def test_what_a_model_takes_no_parameters_for_is_asked_without_them(caplog: pytest.LogCaptureFixture) -> None:
+    """As OpenAI's models that reason: `max_tokens` is renamed, the rest left out, and a stop is heeded here."""
+    bodies: list[dict[str, Any]] = []
+
+    def write(body: Mapping[str, Any]) -> str:
+        bodies.append(dict(body))
+        return "one\nEND two"
+
+    asked = requests(8, sampling=Sampling(temperature=0.0, stop=("END",), max_tokens=9))
+    refused = ("max_tokens", "temperature", "top_p", "seed", "stop")
+    with ScriptedServer(write, takes_no=refused) as server:
+        opened = open_endpoint(server.base, patience=PATIENT)
+        with Client(opened) as client:
+            found = client.generate(asked)
+        tries = server.asked
+    assert [one.text for one in found] == ["one\n"] * 8
+    assert {name for body in bodies for name in body} == {
+        "model",
+        "messages",
+        "max_completion_tokens",
+        "response_format",
+    }
+    assert bodies[-1]["max_completion_tokens"] == 9
+    assert tries <= len(bodies) + len(refused) * 16  # once known, it is not tried again
+    assert sorted(record.message.split(":")[0] for record in caplog.records) == [
+        "m takes no seed",
+        "m takes no temperature",
+    ]
+
+
+def test_a_refusal_for_another_reason_is_one() -> None:
+    parameters = Parameters()
+    sent = {"model": "m", "max_tokens": 1, "messages": []}
+
+    def said(message: str, **more: str) -> bytes:
+        return json.dumps({"error": {"message": message, **more}}).encode()
+
+    assert not parameters.learn(sent, b"<html>")
+    assert not parameters.learn(sent, b'{"error": "max_tokens is too large"}')
+    assert not parameters.learn(sent, said("max_tokens is too large", param="max_tokens", code="invalid_value"))
+    assert not parameters.learn(sent, said("Unsupported parameter: 'temperature'"))  # which was not sent
+    assert not parameters.learn(sent, said("Unsupported parameter: 'messages'"))  # without which nothing is asked
+    assert parameters.of(sent) == sent
+    assert parameters.learn(sent, said("Unsupported parameter: 'max_tokens' is not supported with this model."))
+    assert parameters.of(sent) == {"model": "m", "max_completion_tokens": 1, "messages": []}
+    assert parameters.of({**sent, "model": "other"}) == {**sent, "model": "other"}
 
 
 KINDS = {

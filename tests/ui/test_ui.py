@@ -85,9 +85,10 @@ def taught(folder: Path) -> Path:
     """A tiny model that writes turns, some of them well formed, so that its attempts differ in reward."""
     version = find_corpus(folder / "datasets", "first")
     questions = questions_of_version(version, folder / "databases", folder / "cache", "train")
-    prompts = [task.prompt for task in questions.tasks(PromptFormat(turns=4, budget=400))][:8]
-    turns = ["<think>so</think><solution>SELECT 1</solution>", "<think>so</think><sql>SELECT 1</sql>"] * 4
-    return make_writer(folder / "writer", prompts, turns, steps=150)
+    prompts = [task.prompt for task in questions.tasks(PromptFormat(turns=4, budget=400))][:24]
+    turns = ["<think>so</think><solution>SELECT 1</solution>", "<think>so</think><sql>SELECT 1</sql>"]
+    each = [prompt for prompt in prompts for _ in turns]  # both at each question, and so, in part, at others
+    return make_writer(folder / "writer", each, turns * len(prompts), steps=60)
 
 
 def materialise(ui: Ui, browser: Browser, job: str, config: dict[str, Any], says: str = "") -> None:

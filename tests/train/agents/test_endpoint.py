@@ -134,6 +134,31 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     assert len(server.asked) == 4
 
 
+def test_a_model_that_reasons_takes_fewer_parameters_and_no_stop(server: Server) -> None:
+    """As OpenAI's: what it does not take it names, one by one, and it cannot be asked for a single token."""
+    turn = "<think>x</think><solution>SELECT 1"
+
+    def reasons(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        for name in ("max_tokens", "temperature", "stop", "seed"):
+            if name in body:
+                said = f"Unsupported value: '{name}' does not support that with this model."
+                return 400, {"error": {"message": said, "param": name, "code": "unsupported_value"}}
+        if body["max_completion_tokens"] < 10:
+            return 400, {"error": {"message": "Could not finish: max_tokens or model output limit was reached."}}
+        return message(f"{turn}</solution>\n<observation>\n1\n</observation>\n<think>so")
+
+    server.handle = reasons
+    sampler, counts = EndpointSampler(Connection(server.base, 4, Patience(tries=1)), "m").probed()
+    assert counts
+    assert len(server.asked) == 2
+    for _ in range(2):
+        (found,) = sampler([Characters()("a")["input_ids"]], temperature=0.5, max_tokens=400, seeds=[None])
+        assert Characters().decode(found.ids) == f"{turn}</solution>"
+        assert (found.cut, found.refusal) == (False, "")
+    assert len(server.asked) == 2 + 4 + 1  # what is known is not tried again
+    assert set(server.asked[-1]) == {"model", "messages", "max_completion_tokens"}
+
+
 def test_what_is_no_completion_is_asked_for_again(server: Server) -> None:
     server.handle = lambda *_: completion("x") if len(server.asked) > 1 else (200, {"hello": 1})
     assert Characters().decode(sample(server, ["a"])[0].ids) == "x"
@@ -304,9 +329,9 @@ def test_a_server_answers_a_question(
         ),
         ("<think>so <b></think>\n<sql>SELECT 1", "<think>so <b></think>\n<sql>SELECT 1</sql>"),
         (f"<think>{'a' * 9_000}b</think><sql>SELECT 1", f"<think>…{'a' * 1_999}b</think><sql>SELECT 1</sql>"),
-        (  # two turns, of a server that does not stop, are two as before
+        (  # of a server that pays no heed to a stop: what it imagines behind its action is not its turn
             "<think>a</think><sql>SELECT 1</sql><think>b</think><sql>SELECT 2</sql>",
-            "<think>a</think><sql>SELECT 1</sql><think>b</think><sql>SELECT 2</sql>",
+            "<think>a</think><sql>SELECT 1</sql>",
         ),
         ("<think>I write <sql>", "<think>I write <sql></sql>"),
         ("so: <think>a</think><sql>SELECT 1", "so: <think>a</think><sql>SELECT 1</sql>"),
