@@ -210,14 +210,14 @@ def test_a_file_that_is_looked_through_for_personal_data_has_the_same_bounds(
 
 
 def test_each_computed_column_is_looked_through_by_itself(tmp_path: Path) -> None:
-    """Each value may have 64 MiB, and a row of all of them may take more than the process has."""
-    columns = ", ".join(f"z{number} AS (zeroblob(10000000))" for number in range(16))
+    """Each value may have 64 MiB, and a row of all of them may take more than the process has (here of 2 MB each)."""
+    columns = ", ".join(f"z{number} AS (zeroblob(2000000))" for number in range(16))
     sqlite_file(
         tmp_path / "x.sqlite", f"CREATE TABLE t(a, m AS (a || '@gmail.com'), {columns}); INSERT INTO t VALUES ('ann')"
     )
     program = (
         "import resource, sys; from pathlib import Path; from agro_data.publish.publication.personal import scan_files;"
-        "data = int(Path('/proc/self/statm').read_text().split()[5]) * resource.getpagesize() + 100 * 2**20;"
+        "data = int(Path('/proc/self/statm').read_text().split()[5]) * resource.getpagesize() + 24 * 2**20;"
         "resource.setrlimit(resource.RLIMIT_DATA, (data, data));"
         "print(scan_files(Path(sys.argv[1]), ['x.sqlite']))"
     )
