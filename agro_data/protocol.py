@@ -18,6 +18,7 @@ from unicodedata import category
 
 from agro_data.databases.files.number_texts import shortest
 from agro_data.databases.types import Cell, Dialect, Result
+from agro_data.fences import unfenced
 
 Action = Literal["sql", "solution", "clarify"]
 
@@ -55,7 +56,6 @@ _BRACKETED = (
 _LOOKS_LIKE_TAG = re.compile(rf"[<＜﹤](?=[/|｜!?\w])|\[(?=(?:{_BRACKETED})\])")
 _OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
-_FENCED = re.compile(r"```\w*[ \t]*\n(?P<said>(?:(?!```).)*)\n[ \t]*```", re.DOTALL)
 _ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}
 _QUESTION = "\n\nQuestion: "  # after the schema
 _BREAK = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")  # of lines, with what indents the next
@@ -137,8 +137,8 @@ def parse_turn(text: str) -> Turn | Malformed:
     thought = text[tags[0].end() : tags[1].start()].strip()
     action = _ACTIONS[tags[2]["name"]]
     said = text[tags[2].end() : tags[3].start()].strip()
-    if (block := _FENCED.fullmatch(said)) is not None:  # as many models write SQL, wherever they write it
-        said = block["said"].strip()
+    if (block := unfenced(said)) is not None:  # as many models write SQL, wherever they write it
+        said = block
     if not thought:
         return Malformed("empty_thought", "<think> holds nothing")
     if not said:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from string import ascii_lowercase, ascii_uppercase
 
 SPACES = " \t\n\f\r"  # between words, to both engines; any other, as U+00A0, is part of a name to SQLite
+COMMENTS = r"(?>\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)*+"  # a pattern of what may stand before a statement's first word
 
 
 def quoted(identifier: str) -> str:

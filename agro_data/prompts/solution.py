@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agro_data.databases.quoting import COMMENTS
 from agro_data.llm.prompt import Unparsed, fenced, without_thought
 
 LONGEST = 20_000  # characters of a query
 _STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
-_COMMENTS = re.compile(r"(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*")
+_COMMENTS = re.compile(COMMENTS)
 
 
 @dataclass(frozen=True)

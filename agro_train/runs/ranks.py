@@ -28,10 +28,14 @@ def processes() -> int:
 
 def refuse_shared_gpus() -> None:
     """Raise `SettingsError` where more processes train on this machine than it has GPUs, if it has any."""
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    if here == 1:
+        return  # and a run that is there already is found without torch
+
     import torch  # noqa: PLC0415
 
-    here, there = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), torch.cuda.device_count()
-    if there and here > there:
+    there = torch.cuda.device_count()
+    if 0 < there < here:
         raise SettingsError(f"processes is {here}: a process trains on a GPU of its own, and this machine has {there}")
 
 

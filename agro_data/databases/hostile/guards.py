@@ -17,7 +17,7 @@ from agro_data.databases.digest import encode_rows, encoded_digest
 from agro_data.databases.errors import first_line
 from agro_data.databases.hostile.engine_state import DENIED_SQLITE_FUNCTIONS, duckdb_state_named, is_sqlite_state
 from agro_data.databases.opening import open_duckdb, open_sqlite
-from agro_data.databases.quoting import quoted, unended
+from agro_data.databases.quoting import COMMENTS, quoted, unended
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
 }
 
-# After comments. SQLite's authorizer is not told that only the steps of a statement are wanted.
-_EXPLAIN = re.compile(r"(?>\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)*+EXPLAIN\b", re.IGNORECASE)
+# SQLite's authorizer is not told that only the steps of a statement are wanted.
+_EXPLAIN = re.compile(rf"{COMMENTS}EXPLAIN\b", re.IGNORECASE)
 _STATEMENTS = {"MULTI": "several, which DuckDB makes of PIVOT without IN"}
 Rows = list[tuple[Cell, ...]]
 Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, bool, float, str]

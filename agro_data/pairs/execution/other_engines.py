@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
+from agro_data.fences import unfenced
 from agro_data.pairs.finding import Finding
 from agro_data.sql.forms.foreign import BLANK, as_ours
 from agro_data.sql.parse import SqlRefused
@@ -19,7 +19,6 @@ _ENGINES = {
     "snowflake": "Snowflake", "oracle": "Oracle", "duckdb": "DuckDB",
 }  # fmt: skip
 _FAILS = frozenset({"syntax", "unknown_name", "does_not_run", "not_a_query"})
-_FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 
 
 def with_our_sql(
@@ -38,9 +37,9 @@ def with_our_sql(
 
 def _ways(sql: str, database: Database) -> Iterator[tuple[str, str]]:
     """What a statement may be, with what it is then in the database's own SQL."""
-    fenced = _FENCED.fullmatch(sql)
-    if fenced is not None:
-        yield "It stands in a code fence.", fenced[1]
+    block = unfenced(sql)
+    if block is not None:
+        yield "It stands in a code fence.", block
         return
     for engine, called in _ENGINES.items():
         if engine != database.dialect and (ours := _ours(sql, engine, database.dialect)):
