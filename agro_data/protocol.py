@@ -296,19 +296,26 @@ def render_prompt(
     said: str = "",
     max_turns: int = MAX_TURNS,
     clarify: bool = False,
+    direct: bool = False,
 ) -> str:
     """What the agent is given first. `schema` is text of `profiling.serialising.serialise`, `said` of
     `profiling.serialising.said_values`; nothing in them can stand for a tag.
 
-    `clarify`: it is told that it may ask back, which is for agents that were trained with such questions.
+    `clarify`: it is told that it may ask back, which is for agents that were trained with such questions. `direct`: it
+    is asked for the query at once (`direct.read_direct`), which is for models that were not taught to work in turns.
     """
     back = ", or <clarify>what is missing, or which of several is meant</clarify>" if clarify else ""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
     named = f"\nNamed: {inert(said)}" if said else ""
-    return (
-        f"Answer the question with one {ENGINES[dialect]} query. A turn is <think>why</think> and either "
+    how = (
+        "Write it in a block of ```sql, and nothing after it."
+        if direct
+        else "A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
-        f"<solution>the query</solution>{back}. At most {max_turns} turns.\n\n"
+        f"<solution>the query</solution>{back}. At most {max_turns} turns."
+    )
+    return (
+        f"Answer the question with one {ENGINES[dialect]} query. {how}\n\n"
         f"{inert(schema).rstrip()}{_QUESTION}{inert(question.translate(_TYPED))}{hint}{named}\n"
     )
 

@@ -39,6 +39,7 @@ class AlignConfig:
     solvers: tuple[str, ...] = ()  # who answers: runs, folders, Hub ids, addresses of servers; at least one
     samples: int = 5  # answers of each solver in a cycle
     temperature: float = 0.7  # of the solvers
+    direct: bool = False  # ask solvers that were not trained here for a query at once, not in turns
     need: int = 3  # answers that must agree
     cycles: int = 3  # at most so many rounds
     judge: str = ""  # model that judges divergences and mends: an address, a Hub id or a folder
@@ -157,9 +158,11 @@ def _solver(
 ) -> Solver:
     """A model as a solver that is called its `own` name."""
     from agro_train.agents.opening import open_agent  # noqa: PLC0415
+    from agro_train.questions import PromptFormat  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
 
-    agent = replace(open_agent(found, Path(config.models), cache), name=own)
+    prompt_format = PromptFormat(direct=config.direct)
+    agent = replace(open_agent(found, Path(config.models), cache, prompt_format=prompt_format), name=own)
     open_.callback(agent.close)
     return agent_solver(
         agent,

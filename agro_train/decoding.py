@@ -87,10 +87,20 @@ def decoding_named(
     width: int = 2,
     names: bool = False,
     checks: bool = True,
+    *,
+    direct: bool = False,
 ) -> Decoding:
-    """A decoding by its name, with the settings that apply to it. Raises `ConfigError` for an unknown name."""
+    """A decoding by its name, with the settings that apply to it.
+
+    Raises `ConfigError` for an unknown name, and where answers are `direct` for one that needs turns.
+    """
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
+    if direct and (names or kind == "tree"):
+        raise ConfigError(
+            "a direct answer has no turns "
+            + ("in which SQL is held to names" if names else "at which a tree branches: use vote")
+        )
     found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
     return replace(found, names=names, checks=checks)
 

@@ -83,6 +83,7 @@ class EvaluationConfig:
     dtype: str = "float32"  # type of the weights, as torch names it; auto: the fastest here
     style: str = COMPACT  # how a schema is written, for models that were not trained here
     budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
+    direct: bool = False  # ask the same models for a query at once, not in turns
     turns: int = LIMITS.turns  # turns of an answer at most, for the same models
     turn_tokens: int = LIMITS.turn  # tokens of a turn at most; more for a run that could write more in training
     rollout_tokens: int = LIMITS.rollout  # tokens after the prompt at most; more for such a run, too
@@ -110,11 +111,19 @@ class EvaluationConfig:
 
     @property
     def prompt_format(self) -> PromptFormat:
-        return prompt_format_named(self.style, self.budget)
+        return prompt_format_named(self.style, self.budget, direct=self.direct)
 
     @property
     def decoded(self) -> Decoding:
-        return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names, checks=self.checks)
+        return decoding_named(
+            self.decoding,
+            self.samples,
+            self.temperature,
+            self.width,
+            self.names,
+            checks=self.checks,
+            direct=self.direct,
+        )
 
     @property
     def how(self) -> How:
@@ -192,6 +201,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
 @click.option(
     "--samples", type=click.IntRange(1), help=f"Votes of `vote`, `adaptive` and `tree`.  [default: {SAMPLES}]"
+)
+@click.option(
+    "--direct/--in-turns", default=None, help="Ask models not trained here for a query at once.  [default: in turns]"
 )
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option("--check/--no-check", "checks", default=None, help="Only answers with the least grave findings vote.")

@@ -149,7 +149,8 @@ def _rollouts(agent: Agent, decoding: Decoding) -> int:
 
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     """The settings that decide an answer, as a file of predictions records them."""
-    prompt_format = {"style": agent.prompt_format.style, "budget": agent.prompt_format.budget}
+    reads = agent.prompt_format
+    prompt_format = {"style": reads.style, "budget": reads.budget, **({"direct": True} if reads.direct else {})}
     decoded = asdict(decoding)
     if not decoding.checks or decoding.samples == 1:
         del decoded["checks"]  # as files have it from before

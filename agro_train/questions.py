@@ -48,6 +48,7 @@ class PromptFormat:
     count_tokens: Callable[[str], int] = estimate_tokens
     turns: int = MAX_TURNS
     clarify: bool = False  # is told that it may ask back
+    direct: bool = False  # is asked for a query at once
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Questions:
                 count_tokens=prompt_format.count_tokens,
                 max_turns=prompt_format.turns,
                 clarify=self.clarify or prompt_format.clarify,
+                direct=prompt_format.direct,
             )
         except ValueError as error:
             place = row["place"]  # the place of a file's row begins with the file's name

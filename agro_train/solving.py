@@ -87,6 +87,7 @@ def facts_of(agent: Agent, samples: int, temperature: float) -> dict[str, Any]:
         "corpus": agent.run.corpus if agent.run else None,
         "samples": samples,
         "temperature": temperature,
+        "direct": agent.prompt_format.direct,
     }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import STEPS, Result
 from agro_data.databases.types import Limits as SqlLimits
+from agro_data.direct import read_direct
 from agro_data.protocol import (
     BOUNDS,
     MAX_TURNS,
@@ -112,7 +113,7 @@ class SqlEnv:
         """
         if self.task is None or self.outcome is not None or self._pending is not None:
             raise RuntimeError("act() out of turn: reset first, and observe what was asked before")
-        turn = parse_turn(text)
+        turn = read_direct(text, cut=cut) if self.task.direct else parse_turn(text)
         if isinstance(turn, Malformed):
             self.outcome, self.malformed = ("truncated", None) if cut else ("malformed", turn)
             return None

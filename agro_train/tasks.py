@@ -64,6 +64,7 @@ class Task:
     readings: tuple[Reading, ...] = ()
     clarification: str = ""
     points: Points = ()  # what a clarification must name
+    direct: bool = False  # the prompt asks for a query at once
     db_id: str = field(default="", compare=False)  # as the question's row spells it; "": as the database is called
 
     @property
@@ -121,10 +122,11 @@ def make_task(
     count_tokens: Callable[[str], int] = estimate_tokens,
     max_turns: int = MAX_TURNS,
     clarify: bool = False,
+    direct: bool = False,
 ) -> Task:
     """The task of one row of `records.EXAMPLE`. `instances` is the version's folder of that name.
 
-    `clarify`: the prompt says that the agent may ask back.
+    `clarify`: the prompt says that the agent may ask back; `direct`: it asks for a query at once.
 
     Raises `ValueError` when `budget` has no room for any table.
     """
@@ -137,7 +139,14 @@ def make_task(
     return Task(
         example_id=row["example_id"],
         prompt=prompt_of(
-            row, shown, style=style, budget=budget, count_tokens=count_tokens, max_turns=max_turns, clarify=clarify
+            row,
+            shown,
+            style=style,
+            budget=budget,
+            count_tokens=count_tokens,
+            max_turns=max_turns,
+            clarify=clarify,
+            direct=direct,
         ),
         question=row["question"],
         gold=row["sql"],
@@ -154,6 +163,7 @@ def make_task(
         readings=tuple(Reading(one["sql"], files(one["instances"])) for one in row["readings"]),
         clarification=row["clarification"] or "",
         points=points_of(row, source.profile),
+        direct=direct,
         db_id=row["db_id"],
     )
 

@@ -39,6 +39,7 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
         "models": [
             {
                 "model": one.model,
+                "direct": one.direct,
                 **behaviour(one),
                 "asked_back": dict(one.asked_back),
                 "metrics": {metric: one.by_metric[metric].summary for metric in metrics},
@@ -78,7 +79,8 @@ def _noted(models: Sequence[Scored]) -> list[str]:
     """The notes of evaluations; one that is not of all models says of which it is."""
     of_each = {one.model: {note for found in one.by_metric.values() for note in found.notes} for one in models}
     shared = set.intersection(*of_each.values())
-    return [note if note in shared else f"{model}: {note}" for model, notes in of_each.items() for note in notes]
+    told = [note if note in shared else f"{model}: {note}" for model, notes in of_each.items() for note in notes]
+    return told + [f"{one.model}: was asked for a query at once, not in turns" for one in models if one.direct]
 
 
 def _refused(one: Scored) -> list[str]:

@@ -40,7 +40,8 @@ class Scored:
     """One model on one set of questions: its answers and, by metric, its evaluation.
 
     `asked_back` has the figures of `abstention` for all questions; the other fields are about questions that have an
-    answer. `findings` are the verifier's for each answer, None if it was not asked.
+    answer. `findings` are the verifier's for each answer, None if it was not asked. `direct`: it was asked for queries
+    at once.
     """
 
     model: str
@@ -49,6 +50,7 @@ class Scored:
     by_metric: Mapping[str, Evaluation]
     asked_back: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[tuple[Finding, ...], ...] | None = None
+    direct: bool = False
 
     def verdicts(self, metric: str) -> tuple[Verdict, ...]:
         return self.by_metric[metric].verdicts
@@ -101,7 +103,7 @@ def scored_by(
     answered = [_answered(row, asked, one) for row, one in zip(asked.rows, kept, strict=True)]
     with Sandbox(workers, SOURCE) as sandbox:
         against = objections(answered, sandbox)
-    return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(against))
+    return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(against), agent.prompt_format.direct)
 
 
 def _answered(row: Mapping[str, Any], asked: Questions, answer: Answer) -> Answered:

@@ -28,6 +28,7 @@ class AlignmentConfig(dg.Config):
     solvers: list[str] = Field([PROMOTED], description="Who answers: runs, folders, Hub ids, addresses of servers.")
     samples: int = Field(5, description="Answers of each solver in a cycle.")
     temperature: float = Field(0.7, description="Of the solvers.")
+    direct: bool = Field(False, description="Ask solvers that were not trained here for a query at once, not in turns.")
     need: int = Field(3, description="Answers that must agree.")
     cycles: int = Field(3, description="At most so many rounds.")
     judge: str = Field("", description="Model that judges divergences and mends; none: solvers outvote a gold.")

@@ -14,11 +14,11 @@ from agro_train.rollouts import Limits
 from agro_train.runs.store import ModelRun
 
 
-def prompt_format_named(style: str, budget: int) -> PromptFormat:
+def prompt_format_named(style: str, budget: int, *, direct: bool = False) -> PromptFormat:
     """The prompts of a model that was not trained here. Raises `ConfigError` for an unknown style."""
     if style not in get_args(Style):
         raise ConfigError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
-    return PromptFormat(cast(Style, style), budget)
+    return PromptFormat(cast(Style, style), budget, direct=direct)
 
 
 def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:

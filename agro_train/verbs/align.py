@@ -28,6 +28,7 @@ from agro_train.verbs import options
 )
 @click.option("--samples", type=click.IntRange(1), default=5, show_default=True, help="Answers of each solver a cycle.")
 @click.option("--temperature", type=click.FloatRange(0.0), default=0.7, show_default=True, help="Of the solvers.")
+@options.direct
 @click.option("--need", type=click.IntRange(1), default=3, show_default=True, help="Answers that must agree.")
 @click.option("--cycles", type=click.IntRange(1), default=3, show_default=True, help="At most so many rounds.")
 @click.option(

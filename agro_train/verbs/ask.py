@@ -49,6 +49,7 @@ WROTE = 500  # characters of what is no answer
 )
 @options.style
 @options.budget
+@options.direct
 @options.turn_tokens
 @options.rollout_tokens
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
@@ -65,6 +66,7 @@ def ask_command(
     check: bool,
     style: str,
     budget: int,
+    direct: bool,
     turn_tokens: int,
     rollout_tokens: int,
     seed: int,
@@ -92,7 +94,7 @@ def ask_command(
     for what, said in (("the question", question), ("--evidence", evidence or "")):
         if not is_utf8(said):
             raise ConfigError(f"{what} is not UTF-8: {said!r}; write it in a terminal that is")
-    prompt_format = prompt_format_named(style, budget)
+    prompt_format = prompt_format_named(style, budget, direct=direct)
     found, problems = find_database(database)
     cache = cache_folder(RunConfig())
     with doing() as told:
@@ -100,8 +102,8 @@ def ask_command(
         limits = Limits(turn_tokens, rollout_tokens)
         agent = open_agent(model, models_root, cache, prompt_format=prompt_format, dtype="auto", limits=limits)
         if names is None:
-            names = isinstance(agent.sampler, RestrictedSampler)
-        how = decoding_named(decoding, samples, names=names, checks=check)
+            names = isinstance(agent.sampler, RestrictedSampler) and not agent.prompt_format.direct
+        how = decoding_named(decoding, samples, names=names, checks=check, direct=agent.prompt_format.direct)
         seen = glance(found.path)
         reply = ask(
             question,
@@ -123,6 +125,8 @@ def ask_command(
         tell([f"{reply.model} gave no answer: {ending}"], "yellow")
         if reply.last_turn:
             tell([f"it wrote: {shortened(' '.join(reply.last_turn.split()), WROTE)}"], "dim")
+        if agent.run is None and not agent.prompt_format.direct and reply.ending.startswith("malformed"):
+            tell([options.ASK_DIRECTLY], "dim")
     ran = reply.result is not None and reply.result.ok
     if not ran and _changed(database, found, seen):
         tell([f"{database}: was changed while it was asked about; ask again"], "yellow")

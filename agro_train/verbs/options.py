@@ -12,6 +12,8 @@ from agro_train.programs.usual import COMPACT, ROLLOUT_TOKENS, SAMPLES, TURN_TOK
 
 TRUNCATED = "truncated (by --turn-tokens, --rollout-tokens or the number of turns)"  # what a person is told
 
+ASK_DIRECTLY = "a model that was not taught to answer in turns can be asked for a query at once: --direct"
+
 decoding = click.option(
     "--decoding",
     type=click.Choice(get_args(Kind)),
@@ -33,6 +35,12 @@ budget = click.option(
     default=UNTRAINED_BUDGET,
     show_default=True,
     help="Tokens of a schema, for the same models.",
+)
+direct = click.option(
+    "--direct/--in-turns",
+    default=False,
+    show_default=True,
+    help="Ask models not trained here for a query at once, as most of text-to-SQL are trained.",
 )
 turn_tokens = click.option(
     "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."

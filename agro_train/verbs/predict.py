@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -49,6 +49,7 @@ class _Wanted:
     instances: str
     style: str
     budget: int
+    direct: bool
     turn_tokens: int
     rollout_tokens: int
     seed: int
@@ -94,9 +95,11 @@ class _Wanted:
         return How(
             self.models_root,
             self.cache,
-            prompt_format=prompt_format_named(self.style, self.budget),
+            prompt_format=prompt_format_named(self.style, self.budget, direct=self.direct),
             limits=Limits(self.turn_tokens, self.rollout_tokens),
-            decoding=decoding_named(self.decoding, self.samples, names=self.names, checks=self.check),
+            decoding=decoding_named(
+                self.decoding, self.samples, names=self.names, checks=self.check, direct=self.direct
+            ),
             engine=self.engine,
             dtype=self.dtype,
             batch=self.batch,
@@ -139,6 +142,7 @@ class _Wanted:
 )
 @options.style
 @options.budget
+@options.direct
 @options.turn_tokens
 @options.rollout_tokens
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
@@ -179,6 +183,7 @@ def predict_command(**given: Any) -> None:
     from agro_train.comparison.figures import table  # noqa: PLC0415
     from agro_train.comparison.scoring import suite_of  # noqa: PLC0415
     from agro_train.predict import check_out, check_own, kept_beside  # noqa: PLC0415
+    from agro_train.runs.store import ModelRun  # noqa: PLC0415
 
     wanted = _Wanted(**given)
     asked, out = wanted.asked(), wanted.out
@@ -200,26 +205,36 @@ def predict_command(**given: Any) -> None:
     tell(figures["notes"], "dim")
     tell(few_of_each(figures["problems"]), "yellow")
     tell([line for file in files.values() for line in (f"{file}: written", *kept_beside(file))], "dim")
-    _end(compared.models, bool(figures["problems"]))
+    _end(compared.models, bool(figures["problems"]), {own for own, one in called.items() if isinstance(one, ModelRun)})
 
 
-def _end(scored: Sequence[Scored], problems: bool) -> None:
-    """Say who gave no prediction, and how those attempts ended; ends with 1 then, or where there are problems."""
+def _end(scored: Sequence[Scored], problems: bool, trained: Container[str]) -> None:
+    """Say who gave no prediction, and how those attempts ended; ends with 1 then, or where there are problems. Those
+    that were not `trained` here may never have learnt to answer in turns."""
     without = [(one, [answer for answer in one.answers if not answer.predictions[0]]) for one in scored]
     lacking = [
-        f"{one.model}: no prediction for {len(some):,} of {counted(len(one.answers), 'questions')}: {_endings(some)}"
+        f"{one.model}: no prediction for {len(some):,} of {counted(len(one.answers), 'questions')}: "
+        + _endings(some, direct=one.direct)
         for one, some in without
         if some
     ]
     tell(lacking, "yellow")
+    if any(one.model not in trained and not one.direct and _mostly_malformed(one.answers) for one in scored):
+        tell([options.ASK_DIRECTLY], "dim")
     if lacking or problems:
         raise SystemExit(FAILED_SOME)
 
 
-def _endings(answers: Sequence[Answer]) -> str:
+def _mostly_malformed(answers: Sequence[Answer]) -> bool:
+    return 2 * sum(one.outcomes[0] == "malformed" for one in answers) > len(answers)
+
+
+def _endings(answers: Sequence[Answer], *, direct: bool = False) -> str:
     """How attempts without a prediction ended, the most frequent first, with what may be done or the first reason."""
+    from agro_data.direct import read_direct  # noqa: PLC0415
     from agro_data.protocol import Malformed, parse_transcript  # noqa: PLC0415
 
+    parse = read_direct if direct else parse_transcript
     ended = ["refused" if one.refusal else one.outcomes[0] for one in answers]
     first = dict(zip(reversed(ended), reversed(answers), strict=True))
 
@@ -228,7 +243,7 @@ def _endings(answers: Sequence[Answer]) -> str:
             return f"refused ({first[how].refusal})"
         if how == "truncated":
             return options.TRUNCATED
-        read = parse_transcript(first[how].transcripts[0]) if how == "malformed" else None
+        read = parse(first[how].transcripts[0]) if how == "malformed" else None
         return f"{how} ({read.detail})" if isinstance(read, Malformed) else how
 
     return ", ".join(f"{number:,} {said(how)}" for how, number in Counter(ended).most_common())

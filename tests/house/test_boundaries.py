@@ -31,7 +31,7 @@ ORDER: list[set[str]] = [
     {"software"},
     {"fingerprint"},
     {"snapshot"},
-    {"protocol"},
+    {"protocol", "direct"},
     {"sql"},
     {"llm"},
     {"prompts"},

@@ -57,9 +57,12 @@ def prompt_of(
     count_tokens: Callable[[str], int] = estimate_tokens,
     max_turns: int = MAX_TURNS,
     clarify: bool = False,
+    direct: bool = False,
 ) -> str:
-    """The prompt for the `question` and `evidence` of a row, about what is `shown`. `clarify`: it says that one may ask
-    back. Raises `ValueError` when `budget` has no room for any table."""
+    """The prompt for the `question` and `evidence` of a row, about what is `shown`, as `render_prompt` writes it.
+
+    Raises `ValueError` when `budget` has no room for any table.
+    """
     links = shown.index.link(row["question"], row["evidence"])
     schema = fit_schema(shown.profile, style=style, budget=budget, links=links, count_tokens=count_tokens)
     return render_prompt(
@@ -70,4 +73,5 @@ def prompt_of(
         said=said_values(links, schema.columns),
         max_turns=max_turns,
         clarify=clarify,
+        direct=direct,
     )
