@@ -171,19 +171,20 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
     """The questions of a file or folder in any form that `evaluation.load` knows; their golds may be unknown. They are
     about the one database that `databases` is, where no row names any.
 
-    A row about a database without a table that can be read costs only itself. Raises `UnreadableInput`, and
-    `ConfigError` when a database that they name is not below `databases`, or every row is such a one.
+    A row about a database that cannot be used, or without a table that can be read, costs only itself. Raises
+    `UnreadableInput`, and `ConfigError` when a database that they name is not below `databases`, or every row is such a
+    one.
     """
     loaded = load_questions(path, only_database(databases))
-    found, missing = named_databases(databases, {pair.db_id for pair in loaded.pairs})
-    if missing:
+    found, missing, unusable = named_databases(databases, {pair.db_id for pair in loaded.pairs})
+    if len(missing) > len(unusable):
         told = [_unknown(name, why, databases, loaded.pairs) for name, why in missing.items()]
         raise ConfigError(_some([*told, *map(str, loaded.problems)]))
     sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
-    closed = {db_id: why for db_id, source in sources.items() if (why := source.profile.closed)}
+    closed = missing | {db_id: why for db_id, source in sources.items() if (why := source.profile.closed)}
     problems = [*map(str, loaded.problems)]
     problems += [f"{pair.place}: {closed[pair.db_id]}" for pair in loaded.pairs if pair.db_id in closed]
-    if closed and len(closed) == len(sources):
+    if closed and sources.keys() <= closed.keys():
         raise ConfigError(_some(problems))
     names = _names_of(loaded.pairs)
     rows = [

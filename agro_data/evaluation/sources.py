@@ -5,32 +5,43 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from agro_data.config import ConfigError
 from agro_data.databases.discovery.catalog import find_databases, nothing_at
 from agro_data.databases.discovery.identity import is_own_name, meant
 from agro_data.databases.types import Database
-from agro_data.evaluation.missing import why_missing
+from agro_data.evaluation.missing import said_of, why_missing
 
 
-def named_databases(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
-    """The named databases below `path`, by id, and the reason for each that is missing.
+class Named(NamedTuple):
+    """The databases `found`, by id, and the reason for each that is `missing`; `unusable` are those of the missing that
+    are there, but damaged, locked or empty."""
+
+    found: dict[str, Database]
+    missing: dict[str, str]
+    unusable: frozenset[str]
+
+
+def named_databases(path: Path, wanted: set[str]) -> Named:
+    """The named databases below `path`.
 
     Raises `ConfigError` when there is nothing at `path`.
     """
     at_once = _at_once(path, wanted)
     if at_once is not None:
-        return at_once, {}
+        return Named(at_once, {}, frozenset())
     if not path.exists():
         raise ConfigError(nothing_at(path))
     catalog = find_databases(path)
     found = meant(catalog.databases, wanted)
-    return found, {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
+    missing = {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
+    return Named(found, missing, frozenset(db_id for db_id in missing if said_of(db_id, catalog)))
 
 
 def needed_databases(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
-    """Like `named_databases`. Raises `ConfigError` also when none is there."""
-    found, missing = named_databases(path, wanted)
+    """Those found, and the reason for each that is missing. Raises `ConfigError` also when none is there."""
+    found, missing, _ = named_databases(path, wanted)
     if not found:
         named = ", ".join(sorted(wanted)[:3])
         more = f" and {len(wanted) - 3} more" if len(wanted) > 3 else ""

@@ -99,7 +99,7 @@ def test_a_database_is_one_whatever_its_rows_call_it(tmp_path: Path) -> None:
 
 def test_a_name_in_the_data_leads_out_of_no_folder(place: Path) -> None:
     write_shop(place / "outside" / "outside.sqlite", list(CUSTOMERS))
-    found, missing = named_databases(place / "db", {"shop", "../outside"})
+    found, missing, _ = named_databases(place / "db", {"shop", "../outside"})
     assert (list(found), list(missing)) == (["shop"], ["../outside"])
     with pytest.raises(ConfigError, match="no files suite/<db_id>"):
         given(place / "suite", {"../outside": replace(found["shop"], db_id="store")}, [asked(BOTH, db_id="../outside")])

@@ -355,6 +355,23 @@ def test_a_database_that_cannot_be_read_costs_only_its_rows(
     ]
 
 
+def test_a_database_without_tables_costs_only_its_rows(place: Path, tmp_path: Path) -> None:
+    databases = tmp_path / "databases"
+    shutil.copytree(place / "databases", databases)
+    run_sqlite(databases / "bare" / "bare.sqlite", "CREATE TABLE a (x INT); DROP TABLE a")
+    rows = [{"db_id": db_id, "question": question, "query": sql} for db_id, question, sql in ROWS]
+    bare = {"db_id": "bare", "question": "How many a?", "query": "SELECT 1"}
+    (tmp_path / "q.json").write_text(json.dumps([bare, *rows]))
+    asked = questions_of_file(tmp_path / "q.json", databases, tmp_path / "cache")
+    assert [row["question"] for row in asked.rows] == [question for _, question, _ in ROWS]
+    assert asked.problems == (
+        "q.json, row 1: bare/bare.sqlite: no table that can be read (give a database with at least one table)",
+    )
+    (tmp_path / "only.json").write_text(json.dumps([bare]))
+    with pytest.raises(ConfigError, match=r"^only\.json, row 1: bare/bare\.sqlite: no table that can be read"):
+        questions_of_file(tmp_path / "only.json", databases, tmp_path / "cache")
+
+
 def test_predictions_name_the_database_as_the_questions_do(place: Path, tmp_path: Path) -> None:
     (tmp_path / "databases").mkdir()
     shutil.copy(place / "databases" / "school" / "school.sqlite", tmp_path / "databases" / "my school.sqlite")
