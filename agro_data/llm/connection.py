@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 KEY = "OPENAI_API_KEY"  # the environment variable of the key: it is in no setting, file or message
 LARGEST = 2**24  # bytes of a reply
+TOKENS = 1_200  # of an answer that comes within `Patience.timeout`: ten a second
 LOOK = 1.0  # seconds after which who waits for a busy server looks whether it has answered another
 SAID = 600.0  # seconds between two warnings that a server is busy
 _AGAIN = frozenset({408, 409, 425, 429})  # and 500 upwards
@@ -53,7 +54,8 @@ class Malformed(ValueError):
 class Patience:
     """How long a server is waited for. A request that fails is sent at most `tries` times. The pauses between tries
     grow from about `pause` seconds to at most `longest`; one that is to be tried only after longer (Retry-After) is
-    given up. One try may take `timeout` seconds in all, and `connect` seconds until there is a connection.
+    given up. One try may take `timeout` seconds in all, in proportion more where its answer may have more than `TOKENS`
+    tokens, and `connect` seconds until there is a connection.
 
     That a server is busy (429, 503) is no try. It is waited for. A request that it refuses for `minutes` gives up, all
     do where it answers nobody for so long, and at once where it asks to be left alone for longer.
@@ -175,20 +177,23 @@ class Connection:
     def _once(self, path: str, body: Any) -> Any:
         import httpx  # noqa: PLC0415
 
-        deadline = time.monotonic() + self.patience.timeout
+        allowed = self.patience.timeout * max(1.0, (body or {}).get("max_tokens", 0) / TOKENS)
+        timeout = httpx.Timeout(allowed, connect=self.patience.connect, pool=None)
+        deadline = time.monotonic() + allowed
         method = "GET" if body is None else "POST"
         sent = body if body is None else self.parameters.of(body)
         try:
-            with self._open().stream(method, f"{self.base}/{path}", json=sent, headers=_headers()) as reply:
+            address = f"{self.base}/{path}"
+            with self._open().stream(method, address, json=sent, headers=_headers(), timeout=timeout) as reply:
                 content = bytearray()
                 for chunk in reply.iter_bytes():
                     content += chunk
                     if time.monotonic() > deadline:  # a server may send a byte now and then, for ever
-                        raise _Failed("timeout", f"no whole answer within {self.patience.timeout:g} s")
+                        raise _Failed("timeout", f"no whole answer within {allowed:g} s")
                     if len(content) > LARGEST:
                         raise _Failed("malformed", f"an answer of more than {LARGEST} bytes", again=False)
         except httpx.TimeoutException as error:
-            raise _Failed("timeout", f"{type(error).__name__} after {self.patience.timeout:g} s at most") from error
+            raise _Failed("timeout", f"{type(error).__name__} after {allowed:g} s at most") from error
         except httpx.DecodingError as error:
             raise _Failed("malformed", f"{type(error).__name__}: {error}") from error
         except httpx.InvalidURL as error:
@@ -215,8 +220,7 @@ class Connection:
         with self._opening:
             if self._client is None:
                 limits = httpx.Limits(max_connections=self.at_once, max_keepalive_connections=self.at_once)
-                timeout = httpx.Timeout(self.patience.timeout, connect=self.patience.connect, pool=None)
-                self._client = httpx.Client(limits=limits, timeout=timeout)
+                self._client = httpx.Client(limits=limits)
             return self._client
 
 

@@ -19,6 +19,7 @@ from agro_train.agents.agent import Agent
 from agro_train.agents.opening import Found
 from agro_train.aligning import AlignConfig, align
 from agro_train.programs.settings import SettingsError
+from agro_train.questions import PromptFormat
 from agro_train.runs.store import ModelRun, begin
 
 
@@ -33,8 +34,9 @@ def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytes
     opened: list[Found] = []
     solvers: list[str] = []
 
-    def open_agent(found: Found, *_: Any) -> Agent:
+    def open_agent(found: Found, *_: Any, prompt_format: PromptFormat) -> Agent:
         opened.append(found)
+        assert prompt_format.direct
         return scripted.agent(Scripted(lambda *_: ""))
 
     def align_version(of: Version, homes: object, out: Path, referees: Referees, *_: Any, **__: Any) -> Path:
@@ -49,6 +51,7 @@ def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytes
         databases=str(tmp_path / "databases"),
         solvers=("small", run.name, str(run.model), str(copy)),
         samples=2,
+        direct=True,
         need=3,
         cycles=1,
         models=str(tmp_path / "models"),

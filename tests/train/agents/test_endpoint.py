@@ -21,11 +21,11 @@ from train.scripted import one_database
 
 from agro_data.config import ConfigError
 from agro_data.databases.hostile.sandbox import Sandbox
-from agro_data.llm.connection import Connection, Patience
+from agro_data.llm.connection import TOKENS, Connection, Patience
 from agro_data.llm.endpoint import EndpointError
 from agro_data.protocol import STOPS, Turn, parse_turn
 from agro_train.agents.choosing import told_apart
-from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
+from agro_train.agents.endpoint import PER_TOKEN, Characters, EndpointSampler, messages_of
 from agro_train.agents.opening import open_agent
 from agro_train.answers import answer
 from agro_train.asking import ask
@@ -370,6 +370,27 @@ def test_a_question_that_a_server_fails_at_costs_only_itself(server: Server, fau
     server.handle = lambda path, body, headers: (500, {}) if body["prompt"] != "1" else completion("x")
     with pytest.raises(EndpointError, match="HTTP 500"):
         sample(server, list("abcdefghijkl"), tries=1)  # a word is all that it answers
+
+
+def test_a_long_answer_is_waited_for(server: Server) -> None:
+    """A model that reasons at length is given as much more time as it may write more."""
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        sleep(1)
+        return completion("x")
+
+    server.handle = reply
+    connection = Connection(server.base, 1, Patience(tries=1, timeout=0.5))
+    ids = [Characters()("a")["input_ids"]]
+
+    def sampled(tokens: int) -> list[Any]:
+        return EndpointSampler(connection, "m", chat=False)(
+            ids, temperature=0.0, max_tokens=PER_TOKEN * tokens, seeds=[None]
+        )
+
+    assert Characters().decode(sampled(8 * TOKENS)[0].ids) == "x"
+    with pytest.raises(EndpointError, match=r"ReadTimeout after 0\.5 s at most"):
+        sampled(TOKENS)
 
 
 def test_a_vote_costs_what_the_server_counts_for_each_answer(server: Server, tmp_path: Path) -> None:

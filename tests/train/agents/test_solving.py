@@ -53,7 +53,8 @@ def test_its_answers_are_held_against_the_gold(rows: list[Example], tmp_path: Pa
     assert len(set(seeds)) == len(seeds) == 6
     assert all(row.question in "".join(read) for row in rows)
     assert not any(row.sql in text for row in rows for text in read)
-    assert solver.facts == {"model": "a", "weights": "0" * 64, "corpus": None, "samples": 2, "temperature": 0.7}
+    drawn = {"samples": 2, "temperature": 0.7, "direct": False}
+    assert solver.facts == {"model": "a", "weights": "0" * 64, "corpus": None, **drawn}
 
 
 def test_what_was_answered_is_not_asked_again(rows: list[Example], tmp_path: Path) -> None:
