@@ -24,12 +24,12 @@ from agro_data.hashing import seed_of
 from agro_data.llm.writers import is_address
 from agro_data.profiling.serialising.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL
-from agro_data.protocol import before_question
+from agro_data.protocol import before_question, render_turn
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.sql.difficulty import hardness_of
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_train.agents.opening import open_agent
-from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
+from agro_train.language_model.tokens import OUTSIDE, Example, encode, encode_steps, text_of
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, PromptFormat, Questions, questions_of_file, questions_of_version
 from agro_train.runs.lineage import facts_of, start_hash, start_of
@@ -78,6 +78,8 @@ def teach(
     made, dropped = make_material(config, sources, tokenizer, sandbox, teacher, report)
     examples = None
     if max_length is not None:
+        made, altered = read_back(made, tokenizer)
+        dropped = pl.concat([dropped, altered])
         made, examples, long = short_enough(made, encode_rows(made, tokenizer), max_length, report)
         dropped = pl.concat([dropped, long])
     chosen = select(made, config)
@@ -300,6 +302,32 @@ def select(made: pl.DataFrame, config: TrajectoriesConfig) -> Chosen:
     return choose(made, vectors, config.examples, config.seed, diverse=config.selection == "diverse")
 
 
+def read_back(trajectories: pl.DataFrame, tokenizer: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The trajectories whose turns the tokenizer reads as they are written, and the others as rows of `DROPPED`.
+
+    One that composes accents (NFC, as Qwen's does) or narrows wide letters (NFKC) would teach to look for values that
+    the database does not have. Raises `SettingsError` when it alters all.
+    """
+    found = [_altered(row, tokenizer) for row in trajectories.iter_rows(named=True)]
+    lost = [
+        drop_of(row, "altered", f"the tokenizer reads {turn!r} otherwise")
+        for row, turn in zip(trajectories.iter_rows(named=True), found, strict=True)
+        if turn
+    ]
+    if found and len(lost) == len(found):
+        raise SettingsError(f"the model's tokenizer alters every trajectory, the first: {lost[0]['detail']}")
+    return trajectories.filter(pl.Series([not turn for turn in found], dtype=pl.Boolean)), _dropped(lost)
+
+
+def _altered(row: Mapping[str, Any], tokenizer: Any) -> str:
+    """The action of the first turn that is read otherwise, but for white space; "" where none is. ASCII never is."""
+    for step in steps_of(row):
+        text = render_turn(step.turn)
+        if not text.isascii() and text_of(encode(text, tokenizer), tokenizer).split() != text.split():
+            return step.turn.text
+    return ""
+
+
 def short_enough(
     trajectories: pl.DataFrame, examples: Sequence[Example], max_length: int, report: Report = lambda line: None
 ) -> tuple[pl.DataFrame, list[Example], pl.DataFrame]:
@@ -326,16 +354,20 @@ def short_enough(
         if size > max_length
     ]
     short = [one for one in examples if len(one.ids) <= max_length]
-    return trajectories.filter(~long), short, pl.DataFrame(lost, schema=DROPPED)
+    return trajectories.filter(~long), short, _dropped(lost)
+
+
+def _dropped(rows: Sequence[Mapping[str, str]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=DROPPED)
 
 
 def encoded(material: Material, tokenizer: Any, max_length: int, report: Report) -> tuple[Material, list[Example]]:
-    """What is learnt of trajectories that were chosen, and its tokens; raises like `short_enough`."""
+    """What is learnt of trajectories that were chosen, and its tokens; raises like `read_back` and `short_enough`."""
     if material.examples is not None:
         return material, list(material.examples)
-    examples = encode_rows(material.trajectories, tokenizer)
-    kept, short, lost = short_enough(material.trajectories, examples, max_length, report)
-    dropped = Counter(material.dropped) + Counter(tally(lost["reason"]))
+    read, altered = read_back(material.trajectories, tokenizer)
+    kept, short, lost = short_enough(read, encode_rows(read, tokenizer), max_length, report)
+    dropped = Counter(material.dropped) + Counter(tally(altered["reason"])) + Counter(tally(lost["reason"]))
     return replace(material, trajectories=kept, dropped=dict(sorted(dropped.items()))), short
 
 

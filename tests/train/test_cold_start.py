@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import torch
 from making import run_sqlite
+from tokenizers import normalizers
 from train.small import TUNING, cold_start_config, draft, make_split_corpus
 from train.tiny import make_tiny_model, make_tiny_other, oddly_sampled
 from transformers import AutoModelForCausalLM
@@ -35,7 +36,7 @@ from agro_train.sampling.module import ModuleSampler
 from agro_train.tasks import NoTask
 from agro_train.trajectories import material
 from agro_train.trajectories.config import TeacherKind
-from agro_train.trajectories.material import encode_rows, short_enough
+from agro_train.trajectories.material import encode_rows, read_back, short_enough
 from agro_train.trajectories.store import TRAJECTORY
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
@@ -113,6 +114,26 @@ def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(
     assert run["dropped"]["too_long"] == 1
     assert run["selection"]["made"] == run["tokens"]["examples"] == sum(run["selection"]["strata"].values()) == 8
     assert len(tokenised) == 9, "each once, to choose and to learn"
+
+
+def test_what_the_tokenizer_alters_is_not_learnt(config: ColdStartConfig) -> None:
+    """Qwen's composes accents: who learns from it looks for another value than the database has."""
+    tokenizer = load_tokenizer(Path(config.model))
+    frame = teach.make(config).trajectories.head(3)
+    [first, second, third] = frame.to_dicts()
+    first["turns"][-1]["text"] = "SELECT 1 WHERE name = 'Jose\u0301'"
+    second["turns"][-1]["text"] = "SELECT 1 WHERE name = 'Jos\u00e9, ２'"
+    rows = pl.DataFrame([first, second, third], schema=frame.schema)
+    assert read_back(rows, tokenizer)[0].equals(rows)
+    tokenizer.backend_tokenizer.normalizer = normalizers.NFC()
+    kept, dropped = read_back(rows, tokenizer)
+    assert kept.equals(rows.tail(2))
+    assert dropped.rows() == [(first["example_id"], first["db_id"], "altered", dropped["detail"][0])]
+    assert "Jose\u0301" in dropped["detail"][0]
+    tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
+    assert read_back(rows, tokenizer)[0].equals(rows.tail(1))
+    with pytest.raises(SettingsError, match="alters every trajectory, the first: the tokenizer reads .SELECT 1"):
+        read_back(rows.head(2), tokenizer)
 
 
 @pytest.mark.parametrize("share", [False, True])
