@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.profiling.serialising.linking import SchemaIndex, index_schema
 from agro_data.profiling.serialising.serialise import (
+    BUDGET,
     SerialiserMismatch,
     Style,
     check_serialiser,
@@ -16,6 +17,7 @@ from agro_data.profiling.serialising.serialise import (
     fit_schema,
     serialiser,
 )
+from bench import linking as linking_bench
 
 
 def column(name: str, *values: str) -> ColumnProfile:
@@ -106,3 +108,14 @@ def test_another_serialiser_is_refused() -> None:
     for stored in (None, {}, serialiser("compact"), {**serialiser("ddl"), "version": 0}):
         with pytest.raises(SerialiserMismatch, match="a model: made with schema serialiser"):
             check_serialiser(stored, "ddl", where="a model")
+
+
+@pytest.mark.ci
+def test_gold_columns_stay_in_the_prompt_of_a_wide_schema() -> None:
+    """300 tables and 4,000 columns within 4,000 tokens: at least 99 % stay."""
+    found = linking_bench.measure(60)
+    assert (found["tables"], found["columns"]) == (300, 4_000)
+    assert found["questions"] == 60
+    for style, kept, _, most, *_ in found["styles"]:
+        assert kept >= linking_bench.GOAL, (style, found["missed"])
+        assert most <= BUDGET
