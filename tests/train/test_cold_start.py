@@ -132,7 +132,7 @@ def test_what_the_tokenizer_alters_is_not_learnt(config: ColdStartConfig) -> Non
     assert "Jose\u0301" in dropped["detail"][0]
     tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
     assert read_back(rows, tokenizer)[0].equals(rows.tail(1))
-    with pytest.raises(SettingsError, match="alters every trajectory, the first: the tokenizer reads .SELECT 1"):
+    with pytest.raises(SettingsError, match=r"alters every trajectory, the first: the tokenizer reads .SELECT 1"):
         read_back(rows.head(2), tokenizer)
 
 
