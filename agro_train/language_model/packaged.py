@@ -44,7 +44,9 @@ def unpacked(found: FoundModel, file: Path, store: Path) -> Path:
 def _unpack(folder: Path, name: str, draft: Path) -> None:
     from torch import float32  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig  # noqa: PLC0415
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
+    disable_progress_bar()  # as where weights are read
     module = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=float32)
     del module.config.quantization_config
     module.hf_quantizer, module.is_quantized, module.quantization_method = None, False, None
