@@ -16,7 +16,7 @@ from agro_train.tasks import Task
 _OF_EACH = ("predictions", "outcomes", "transcripts", "votes", "turns")
 _KINDS = (
     (str, "text", ("example_id", "db_id", "question", "gold", "asked", "refusal")),
-    (int | float, "a number", ("read", "written", "seconds")),
+    (int | float, "a number", ("read", "written", "seconds", "latency")),
     (bool, "true or false", ("answerable",)),
     (list, "a list", _OF_EACH),
 )
@@ -29,8 +29,9 @@ class Answer:
 
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
     was written. `db_id` is as the question's row spells it. `read` and `written` count tokens; `seconds` is the equal
-    part of what was answered together. `asked` is a hash of the prompt, the gold and the database. `refusal` is why a
-    turn was not written. To a question that is not `answerable` no SQL is right, and `agro evaluate` leaves it out.
+    part of what was answered together, `latency` how long a server was waited for (0: a model that runs here). `asked`
+    is a hash of the prompt, the gold and the database. `refusal` is why a turn was not written. To a question that is
+    not `answerable` no SQL is right, and `agro evaluate` leaves it out.
     """
 
     example_id: str
@@ -47,6 +48,7 @@ class Answer:
     seconds: float
     asked: str = ""
     refusal: str = ""
+    latency: float = 0.0
     answerable: bool = True
 
     def as_dict(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class Answer:
     def from_dict(cls, line: dict[str, Any]) -> Answer:
         """The answer of such a line. Raises `KeyError` when it lacks something, `ValueError` when it holds another kind
         of value, or a `pred` that is not its first prediction."""
-        whole = {"asked": "", "refusal": "", "answerable": True, **line}  # files from before have none
+        whole = {"asked": "", "refusal": "", "latency": 0.0, "answerable": True, **line}  # files from before have none
         for kind, what, names in _KINDS:
             if wrong := next((name for name in names if not isinstance(whole[name], kind)), ""):
                 raise ValueError(f"`{wrong}`: expected {what}")
@@ -94,6 +96,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
         written=found.written,
         seconds=round(found.seconds, 4),
         asked=asked(task),
+        latency=round(found.latency, 4),
         refusal=next((leaf.rollout.refusal for leaf in leaves if leaf.rollout.refusal), ""),
         answerable=task.answerable,
     )

@@ -132,7 +132,8 @@ class Decoded:
     """The ended rollouts of one task, the chosen one first, with their votes.
 
     `read` and `written` count tokens: a prefix that several continue is read once, but by a server as often as it is
-    sent. `seconds` is this task's equal part of the time that all asked together took.
+    sent. `seconds` is this task's equal part of the time that all asked together took; `latency` is how long a server
+    let this task wait: for each turn in a row, the longest of those asked for at once.
     """
 
     task: Task
@@ -140,6 +141,7 @@ class Decoded:
     read: int = 0
     written: int = 0
     seconds: float = 0.0
+    latency: float = 0.0
 
     @property
     def answer(self) -> str:
@@ -277,12 +279,16 @@ def _count(
     found: Sequence[Decoded], going: Sequence[tuple[int, Branch]], before: Sequence[tuple[tuple[int, ...], int]]
 ) -> None:
     prefixes: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+    waited: dict[int, float] = defaultdict(float)
     for (place, branch), (prefix, written) in zip(going, before, strict=True):
         usage = branch.rollout.usage or Usage(len(prefix), branch.rollout.written - written)
         if branch.rollout.usage or prefix not in prefixes[place]:  # a server counts a prefix as often as it is sent
             found[place].read += usage.read
         prefixes[place].add(prefix)
         found[place].written += usage.written
+        waited[place] = max(waited[place], usage.seconds)
+    for place, seconds in waited.items():
+        found[place].latency += seconds
 
 
 def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:

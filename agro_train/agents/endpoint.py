@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 from agro_data.llm.connection import Connection, NoAnswer, Patience
@@ -129,19 +130,20 @@ class EndpointSampler:
         return found
 
     def _turn(self, body: Mapping[str, Any]) -> Sampled:
+        began = perf_counter()
         try:
             found = self._complete(body)
         except NoAnswer as error:
             if error.kind not in ("refused", "malformed") and not self._only_this(error):
                 raise in_words(error) from error
             return Sampled([], [], cut=True, usage=Usage(0, 0), refusal=error.detail)
-        self._failed = 0
+        took, self._failed = perf_counter() - began, 0
         whole = as_turn(found.text)
         turn = until(whole, STOPS)
         cut = found.cut and turn == whole
         text = found.text if cut else with_end(turn)
         ids = Characters()(text)["input_ids"]
-        return Sampled(ids, [0.0] * len(ids), cut, Usage(found.usage.read, found.usage.written))
+        return Sampled(ids, [0.0] * len(ids), cut, Usage(found.usage.read, found.usage.written, took))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from agro_data.evaluation.grading import UNGRADABLE
@@ -96,11 +97,13 @@ def behaviour(one: Scored) -> dict[str, Any]:
     `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that answer
     runs. It is over the questions whose gold could be graded on; if there are none, over all questions whose answers
     were checked; None if none were. `unopposed_rate`: there is an answer, and it has no finding; this needs no gold.
-    Tokens and seconds are means of a question; `unit` says what is counted as a token.
+    Tokens and seconds are means of a question; `unit` says what is counted as a token. `latency` is the median of the
+    seconds that a server let a question wait; None for a model that runs here, which answers many together.
     """
     count = max(1, len(one.answers))
     outcomes = Counter(answer.outcomes[0] for answer in one.answers)
     verdicts = one.verdicts("strict") if one.by_metric else ()
+    waited = [answer.latency for answer in one.answers if answer.latency]
     unopposed = sum(
         bool(answer.predictions[0]) and not found
         for answer, found in zip(one.answers, one.findings or [()] * len(one.answers), strict=True)
@@ -117,6 +120,7 @@ def behaviour(one: Scored) -> dict[str, Any]:
         "tokens_read": sum(answer.read for answer in one.answers) / count,
         "tokens_written": sum(answer.written for answer in one.answers) / count,
         "seconds": sum(answer.seconds for answer in one.answers) / count,
+        "latency": median(waited) if waited else None,
         "unit": one.unit,
         "error_classes": dict(
             Counter(verdict.error_class for verdict in verdicts if verdict.error_class).most_common()
@@ -137,6 +141,7 @@ def _execution_rate(one: Scored, verdicts: Sequence[Verdict]) -> float | None:
 
 def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One row a model: what a person compares."""
+    served = any(one["latency"] is not None for one in figures["models"])
     return [
         {
             "model": one["model"],
@@ -148,6 +153,7 @@ def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
             "read": f"{one['tokens_read']:,.0f} {one['unit']}",
             "written": f"{one['tokens_written']:,.0f}",
             "s each": f"{one['seconds']:.2f}",
+            **({"latency": "" if one["latency"] is None else f"{one['latency']:.2f}"} if served else {}),
             "wrong": ", ".join(f"{name} {count}" for name, count in list(one["error_classes"].items())[:3]),
         }
         for one in figures["models"]

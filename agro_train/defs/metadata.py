@@ -25,7 +25,7 @@ from agro_train.trajectories.store import steps_of
 ROWS = 6
 MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql")
 NO_CURVE = frozenset({"tokens per second"})
-COST = ("read", "written", "s each")  # columns of a table of models that have one of their own
+COST = ("read", "written", "s each", "latency")  # columns of a table of models that have one of their own
 RIGHT = {"strict-ts": "right on all instances", "strict": "right"}
 HUB = re.compile(r"^[^/:]+/(?=[^/]+$)")
 
@@ -135,7 +135,7 @@ def of_evaluation(
         rows = [row | {"model": _spelt(row["model"])} for row in tables[figured["questions"]]]
         found[f"models on {name}"] = table([{key: row[key] for key in row if key not in COST} for row in rows])
         found[f"gains on {name}"] = table([_gain(pair) for pair in figured["pairs"] if pair["metric"] == metric])
-        found[f"cost on {name}"] = table([{key: row[key] for key in ("model", *COST)} for row in rows])
+        found[f"cost on {name}"] = table([{key: row[key] for key in ("model", *COST) if key in row} for row in rows])
         found[f"questions of {name}"] = figured["count"]
     if of_corpus:
         found["corpus"] = of_corpus["questions"]

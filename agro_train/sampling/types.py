@@ -16,10 +16,12 @@ from agro_train.naming.writing import Restriction
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one turn as a server counts them: read before it, and written."""
+    """What one turn of a server cost: tokens as it counts them, read before the turn and written, and the `seconds`
+    from request to reply."""
 
     read: int
     written: int
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True)

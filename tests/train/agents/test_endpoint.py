@@ -30,7 +30,7 @@ from agro_train.agents.opening import open_agent
 from agro_train.answers import answer
 from agro_train.asking import ask
 from agro_train.cli import agro
-from agro_train.comparison.figures import compare
+from agro_train.comparison.figures import compare, table
 from agro_train.comparison.scoring import scored_by
 from agro_train.decoding import Decoding
 from agro_train.language_model.tokens import encode, encode_prompt
@@ -401,6 +401,26 @@ def test_a_vote_costs_what_the_server_counts_for_each_answer(server: Server, tmp
     with Sandbox(1) as sandbox:
         [answered] = answer([task], policy, sandbox, Decoding("vote", 3, 1.0))
     assert (answered.read, answered.written) == (3 * 70, 3 * 5)
+
+
+def test_what_a_person_would_wait_for_a_server_is_measured(server: Server, tmp_path: Path) -> None:
+    """The turns of a question in a row, and not its share of what is asked together."""
+    place = make_place(tmp_path / "place")
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        sleep(0.3)
+        said = body["messages"][-1]["content"]
+        return message(f"<think>so</think><{'solution' if '</observation>' in said else 'sql'}>SELECT COUNT(*) FROM a")
+
+    server.handle = reply
+    asked = questions_of_file(place / "questions.json", place / "databases", tmp_path)
+    agent = open_agent(f"{server.base}#m", tmp_path, tmp_path)
+    answers = predict(asked, agent, tmp_path / "answers.jsonl")
+    assert all(one.latency >= 0.6 for one in answers)
+    figures = compare(asked, [scored_by(asked, agent, answers, "none", tmp_path)])
+    assert figures["models"][0]["latency"] >= 0.6
+    [row] = table(figures)
+    assert row["latency"] == f"{figures['models'][0]['latency']:.2f}"
 
 
 def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:

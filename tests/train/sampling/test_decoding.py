@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -18,6 +19,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_train.agents.endpoint import Characters
 from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named, even
 from agro_train.rollouts import Policy
+from agro_train.sampling.types import Sampled, Usage
 from agro_train.tasks import Task
 
 FOUNDED = "SELECT name FROM school WHERE founded > 1921"
@@ -59,6 +61,26 @@ def test_greedy_takes_one_answer(database: Database, sandbox: Sandbox) -> None:
     second = len(sampler.calls[1][0])
     assert found[0].read == (prompt + END) + (second + END)
     assert found[0].written == first + len(turn("solution", FOUNDED))
+
+
+class Serving(Scripted):
+    """Counts tokens as a server does, and takes a second longer for each further attempt."""
+
+    def __call__(self, *given: Any, **asked: Any) -> list[Sampled]:
+        turns = super().__call__(*given, **asked)
+        return [replace(one, usage=Usage(1, 1, 2.0 + place)) for place, one in enumerate(turns)]
+
+
+def test_who_asks_a_server_waits_for_the_longest_attempt_of_each_turn(database: Database, sandbox: Sandbox) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("solution", FOUNDED) if "<observation>" in text else turn("sql", "SELECT COUNT(*) FROM school")
+
+    [found] = work(database, sandbox, Serving(say), Decoding("vote", 3, 1.0))
+    assert found.latency == 4.0 + 4.0
+    first, second = work(database, sandbox, Serving(say), GREEDY, count=2)
+    assert (first.latency, second.latency) == (4.0, 6.0)
+    [here] = work(database, sandbox, Scripted(say), GREEDY)
+    assert here.latency == 0.0
 
 
 def test_the_largest_group_of_results_wins_however_it_is_written(database: Database, sandbox: Sandbox) -> None:
