@@ -7,6 +7,7 @@ with or without words around it. The reader is total, as `protocol.parse_turn` i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from agro_data.protocol import MAX_TURN, Malformed, Turn, parse_turn, untagged
 
@@ -21,7 +22,7 @@ _BARE = re.compile(
     rf"(?:^|:)[ \t]*(?P<sql>(?:SELECT\b|{_CTE}).*?)(?P<end>;[ \t]*$|\Z)",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-_LANGUAGES = frozenset({"", "sql", "sqlite", "sqlite3", "duckdb", "postgresql", "postgres", "mysql"})
+_SQL = frozenset({"sql", "sqlite", "sqlite3", "duckdb", "postgresql", "postgres", "mysql"})
 
 
 def read_direct(reply: str, *, cut: bool = False) -> Turn | Malformed:
@@ -36,7 +37,7 @@ def read_direct(reply: str, *, cut: bool = False) -> Turn | Malformed:
     if not reply.strip():
         return Malformed("empty", "the reply is empty")
     reasoned, _, said = reply.rpartition("</think>")
-    found = _last_block(said) or _last(_TAGGED, said) or _BARE.search(said)
+    found = _last_block(said) or _last(_TAGGED.finditer(said)) or _BARE.search(said)
     if found is None:
         return Malformed("no_action", "no SQL: expected one query, in a block of ```sql")
     sql = untagged(found["sql"]).strip()
@@ -50,13 +51,14 @@ def read_direct(reply: str, *, cut: bool = False) -> Turn | Malformed:
 
 
 def _last_block(said: str) -> re.Match[str] | None:
-    """The last block of SQL that holds something."""
-    blocks = [one for one in _BLOCK.finditer(said) if one["language"].lower() in _LANGUAGES]
-    return next((one for one in reversed(blocks) if one["sql"].strip()), blocks[-1] if blocks else None)
+    """The last block that says that it is SQL, else the last that says nothing; one that is empty only if all are."""
+    blocks = [*_BLOCK.finditer(said)]
+    named = [one for one in blocks if one["language"].lower() in _SQL] or [one for one in blocks if not one["language"]]
+    return _last([one for one in named if one["sql"].strip()] or named)
 
 
-def _last(pattern: re.Pattern[str], said: str) -> re.Match[str] | None:
-    return next(iter([*pattern.finditer(said)][-1:]), None)
+def _last(found: Iterable[re.Match[str]]) -> re.Match[str] | None:
+    return next(reversed([*found]), None)
 
 
 def _thought(before: str) -> str:

@@ -21,6 +21,8 @@ QUERY = "SELECT name FROM school WHERE city = 'A;b'"
         (f"First:\n```sql\nSELECT 1\n```\nBetter:\n```sql\n{QUERY}\n```\n", "First:\n```sql\nSELECT 1\n```\nBetter:"),
         (f"```python\nprint(1)\n```\n```sql\n{QUERY}\n```", "```python\nprint(1)\n```"),
         (f"```sql\n{QUERY}\n```\n```\n```", NO_THOUGHT),
+        (f"```sql\n{QUERY}\n```\nIt gives:\n```\n| name |\n```", NO_THOUGHT),
+        (f"So:\n```\n{QUERY}\n```", "So:"),
         (f"<think>The city,\nthen the name.</think>\n\n```sql\n{QUERY}\n```", "The city,\nthen the name."),
         (f"It has ```sql\nSELECT 0\n``` in it.</think><answer>```sql\n{QUERY}\n```</answer>", None),
         (f"<think>names</think><solution>{QUERY}</solution>", "names"),
