@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from train.agents.test_endpoint import Server, message
+from train.model_server import Server, message
 from train.scripted import Scripted, agent, turn
 from train.small import cold_start_config, make_split_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_model
