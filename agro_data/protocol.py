@@ -302,7 +302,7 @@ def render_prompt(
     `profiling.serialising.said_values`; nothing in them can stand for a tag.
 
     `clarify`: it is told that it may ask back, which is for agents that were trained with such questions. `direct`: it
-    is asked for the query at once (`direct.read_direct`), which is for models that were not taught to work in turns.
+    is asked for the query at once (`agro_train.direct` reads it), which is for models that know no turns.
     """
     back = ", or <clarify>what is missing, or which of several is meant</clarify>" if clarify else ""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""

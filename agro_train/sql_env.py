@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.databases.types import STEPS, Result
 from agro_data.databases.types import Limits as SqlLimits
-from agro_data.direct import read_direct
 from agro_data.protocol import (
     BOUNDS,
     MAX_TURNS,
@@ -34,6 +33,7 @@ from agro_data.verify.golds import Case, GoldResults, Grade
 from agro_data.verify.grade import grade_many
 from agro_train.advantages import anchor_key
 from agro_train.clarifying import points_at
+from agro_train.direct import read_direct
 from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
 from agro_train.tasks import Task
 

@@ -165,8 +165,12 @@ def without_thought(text: str) -> str:
 
 def fenced(text: str) -> str | None:
     """What stands in the last block of three backticks: the first ones may be drafts. None if there is no block."""
-    blocks = _FENCED.findall(text)
-    return str(blocks[-1]).strip() if blocks else None
+    return next(reversed(blocks(text)), None)
+
+
+def blocks(text: str) -> list[str]:
+    """What stands in each block of three backticks."""
+    return [str(block).strip() for block in _FENCED.findall(text)]
 
 
 def json_object(text: str) -> dict[str, Any] | Unparsed:

@@ -231,8 +231,8 @@ def _mostly_malformed(answers: Sequence[Answer]) -> bool:
 
 def _endings(answers: Sequence[Answer], *, direct: bool = False) -> str:
     """How attempts without a prediction ended, the most frequent first, with what may be done or the first reason."""
-    from agro_data.direct import read_direct  # noqa: PLC0415
     from agro_data.protocol import Malformed, parse_transcript  # noqa: PLC0415
+    from agro_train.direct import read_direct  # noqa: PLC0415
 
     parse = read_direct if direct else parse_transcript
     ended = ["refused" if one.refusal else one.outcomes[0] for one in answers]

@@ -31,7 +31,7 @@ ORDER: list[set[str]] = [
     {"software"},
     {"fingerprint"},
     {"snapshot"},
-    {"protocol", "direct"},
+    {"protocol"},
     {"sql"},
     {"llm"},
     {"prompts"},
@@ -60,7 +60,7 @@ ORDER: list[set[str]] = [
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 TRAINING_ORDER: list[set[str]] = [
-    {"rewards", "advantages", "clarifying", "programs", "naming", "language_model"},
+    {"rewards", "advantages", "clarifying", "direct", "programs", "naming", "language_model"},
     {"tasks", "sampling"},
     {"sql_env", "questions", "objections"},
     {"rollouts"},

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.direct import MAX_THOUGHT, NO_THOUGHT, read_direct
-from agro_data.protocol import MAX_TURN, Malformed, Turn, before_question, parse_turn, render_prompt, render_turn
+from agro_data.protocol import Malformed, Turn, before_question, parse_turn, render_prompt, render_turn
+from agro_train.direct import MAX_THOUGHT, NO_THOUGHT, read_direct
 
 QUERY = "SELECT name FROM school WHERE city = 'A;b'"
 
@@ -27,10 +27,11 @@ QUERY = "SELECT name FROM school WHERE city = 'A;b'"
         (f"It has ```sql\nSELECT 0\n``` in it.</think><answer>```sql\n{QUERY}\n```</answer>", None),
         (f"<think>names</think><solution>{QUERY}</solution>", "names"),
         (f"<think>names</think>\n<sql>{QUERY}</sql>", "names"),
+        (f"names\n<solution>{QUERY}", "names"),
         (f"<answer>\n{QUERY}\n</answer>", NO_THOUGHT),
         (QUERY, NO_THOUGHT),
         (f"  {QUERY};\n\nThe query lists names; it is short.", NO_THOUGHT),
-        (f"With this query you get them.\nSQL: {QUERY}", "With this query you get them.\nSQL"),
+        (f"With this query you get them.\n\n{QUERY};\nIt lists names.", "With this query you get them."),
     ],
 )
 def test_a_query_is_found_in_whatever_form_it_is_written(reply: str, thought: str | None) -> None:
@@ -42,7 +43,7 @@ def test_a_query_is_found_in_whatever_form_it_is_written(reply: str, thought: st
 
 @pytest.mark.parametrize("with_", ["WITH a AS", "with recursive a (n, m) AS", 'WITH "ab"AS', "WITH a(n)AS"])
 def test_a_query_may_begin_with_others(with_: str) -> None:
-    query = f"{with_} (SELECT 1\n\nUNION SELECT 2)\nSELECT * FROM a"
+    query = f"{with_} (SELECT 1\nUNION SELECT 2)\nSELECT * FROM a"
     found = read_direct(f"Here it is:\n{query};")
     assert isinstance(found, Turn)
     assert found.text == query
@@ -51,13 +52,13 @@ def test_a_query_may_begin_with_others(with_: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
-        (" \n", "empty"),
+        (" \n", "no_action"),
         ("I cannot answer this.", "no_action"),
         ("With the tables given, as I see, nothing can be said.", "no_action"),
         ("<think>which one?</think><clarify>Which of both?</clarify>", "no_action"),
         ("```python\nprint(1)\n```", "no_action"),
-        ("```sql\n\n```", "empty_action"),
-        (f"```sql\nSELECT '{'x' * MAX_TURN}'\n```", "too_long"),
+        ("```sql\n\n```", "no_action"),
+        (f"```sql\nSELECT '{'x' * 20_000}'\n```", "no_action"),
     ],
 )
 def test_what_is_no_query_is_told(reply: str, kind: str) -> None:
@@ -72,7 +73,7 @@ def test_a_query_that_was_cut_is_none(form: str) -> None:
     reply = form.format(QUERY)
     assert isinstance(read_direct(reply), Turn)  # the model ended there by itself
     assert isinstance(read_direct(reply, cut=True), Malformed)
-    assert isinstance(read_direct(f"{form.format(QUERY)};\n\nQuestion: and", cut=True), Turn) == (form == "{}")
+    assert isinstance(read_direct(f"{form.format(QUERY)};\n\nQuestion: and", cut=True), Turn) == ("`" not in form)
     assert isinstance(read_direct(f"```sql\n{QUERY}\n```\nThis query selects the", cut=True), Turn)
 
 
