@@ -9,8 +9,11 @@ from agro_data.databases.quoting import COMMENTS
 from agro_data.llm.prompt import Unparsed, blocks, without_thought
 
 LONGEST = 20_000  # characters of a query
-_CTE = r"WITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS"  # and not "With this query"
-_STARTS = re.compile(rf"^\s*(?:SELECT|{_CTE}|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
+_STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
+# Among prose, which may begin with "With", too.
+_NAME = r"""(?:\w+|"[^"]*"|`[^`]*`|\[[^]]*\])"""
+_CTE = rf"WITH\s+(?:RECURSIVE\s+)?{_NAME}\s*(?:\([^()]*\)\s*)?AS"
+_BEGINS = re.compile(rf"^\s*(?:SELECT|{_CTE}|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
 _COMMENTS = re.compile(COMMENTS)
 
 
@@ -32,7 +35,7 @@ def parse_solution(text: str) -> Solution | Unparsed:
         return Unparsed("empty", "the reply is empty")
     found = blocks(bare)
     block = next(filter(_is_query, reversed(found)), found[-1] if found else None)
-    if block is None and (start := _STARTS.search(bare)) is not None:
+    if block is None and (start := _BEGINS.search(bare)) is not None:
         block = re.split(r"\n\s*\n|```|;[ \t]*\n", bare[start.start() :].strip(), maxsplit=1)[0]
     sql = (block or "").strip().rstrip(";").rstrip()
     if not _is_query(sql):

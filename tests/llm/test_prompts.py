@@ -107,6 +107,8 @@ def test_questions(text: str, expected: WrittenQuestion | str) -> None:
         ("```sql\nDROP TABLE a\n```", None),
         ("```sql\nSELECT 1\n```\nIt gives:\n```\n| 1 |\n```", "SELECT 1"),
         ("SELECT a\nFROM b;\nThis lists a.", "SELECT a\nFROM b"),
+        ('This:\nWITH "a b" (n) AS (SELECT 1) TABLE "a b"', 'WITH "a b" (n) AS (SELECT 1) TABLE "a b"'),
+        ("```sql\nWITH -- one\na AS (SELECT 1) SELECT * FROM a\n```", "WITH -- one\na AS (SELECT 1) SELECT * FROM a"),
         ("With the tables as they are, this:\n\nSELECT 1", "SELECT 1"),
         ("I would select some rows", None),
         ("```sql\nSELECT ...\n```", None),
