@@ -158,8 +158,8 @@ def _solver(
 ) -> Solver:
     """A model as a solver that is called its `own` name."""
     from agro_train.agents.opening import open_agent  # noqa: PLC0415
-    from agro_train.questions import PromptFormat  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
+    from agro_train.tasks import PromptFormat  # noqa: PLC0415
 
     prompt_format = PromptFormat(direct=config.direct)
     agent = replace(open_agent(found, Path(config.models), cache, prompt_format=prompt_format), name=own)

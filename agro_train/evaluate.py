@@ -42,10 +42,11 @@ from agro_train.programs.settings import (
     settings_to,
 )
 from agro_train.programs.usual import BATCH, COMPACT, PROMPT_BUDGET, SAMPLES, TEMPERATURE, Engine, Kind
-from agro_train.questions import PromptFormat, Questions, questions_of_file, questions_of_version
+from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import find_corpus, find_databases_of
 from agro_train.runs.prompt_format import prompt_format_named
+from agro_train.tasks import PromptFormat
 
 HELD = ", their SQL held to the names of the schema"
 

@@ -33,7 +33,7 @@ from agro_train.programs.settings import (
     settings_to,
     training_code_version,
 )
-from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_version
+from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.episodes import Player
 from agro_train.reinforcement.prompts import Selection, Share, schedule, select, shuffled
@@ -45,7 +45,7 @@ from agro_train.runs.ranks import PATIENCE, finished, is_first, processes, refus
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
-from agro_train.tasks import Task
+from agro_train.tasks import PromptFormat, Task
 
 Report = Callable[[dict[str, Any]], object]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,9 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.evaluation.sources import named_databases
 from agro_data.hashing import stable_hash
 from agro_data.profiling.serialising.asked import Source, open_source
-from agro_data.profiling.serialising.serialise import Style, estimate_tokens
-from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
 from agro_data.records import ANSWERABILITY
-from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
-from agro_train.tasks import Task, find_sources, make_task
+from agro_train.tasks import PromptFormat, Task, find_sources, make_task
 
 Row = Mapping[str, Any]
 
@@ -37,18 +34,6 @@ PLAIN: Row = {"answerable": True, "hidden": [], "readings": [], "clarification":
 
 class SeenInTraining(ConfigError):
     """A model is asked about a database that it was trained on."""
-
-
-@dataclass(frozen=True)
-class PromptFormat:
-    """How prompts are written for a model: the schema in `style`, within `budget` tokens as `count_tokens` counts."""
-
-    style: Style = COMPACT
-    budget: int = PROMPT_BUDGET
-    count_tokens: Callable[[str], int] = estimate_tokens
-    turns: int = MAX_TURNS
-    clarify: bool = False  # is told that it may ask back
-    direct: bool = False  # is asked for a query at once
 
 
 @dataclass(frozen=True)
@@ -81,12 +66,7 @@ class Questions:
                 row,
                 self.sources[row["db_id"]],
                 self.instances or Path(),
-                style=prompt_format.style,
-                budget=prompt_format.budget,
-                count_tokens=prompt_format.count_tokens,
-                max_turns=prompt_format.turns,
-                clarify=self.clarify or prompt_format.clarify,
-                direct=prompt_format.direct,
+                replace(prompt_format, clarify=self.clarify or prompt_format.clarify),
             )
         except ValueError as error:
             place = row["place"]  # the place of a file's row begins with the file's name

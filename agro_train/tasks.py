@@ -12,24 +12,33 @@ from agro_data.databases.types import Database
 from agro_data.errors import InWords
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialising.asked import Source, open_source, prompt_of
-from agro_data.profiling.serialising.serialise import (
-    BUDGET,
-    STYLE,
-    Style,
-    check_serialiser,
-    estimate_tokens,
-    serialiser,
-)
+from agro_data.profiling.serialising.serialise import Style, check_serialiser, estimate_tokens, serialiser
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.publication.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
 from agro_data.sql.names.scope import Schema
 from agro_train.clarifying import Points, points_of
+from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
 
 
 class NoTask(InWords, LookupError):
     """A corpus version whose examples cannot be worked on here; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class PromptFormat:
+    """How prompts are written for a model: the schema in `style`, within `budget` tokens as `count_tokens` counts."""
+
+    style: Style = COMPACT
+    budget: int = PROMPT_BUDGET
+    count_tokens: Callable[[str], int] = estimate_tokens
+    turns: int = MAX_TURNS
+    clarify: bool = False  # is told that it may ask back
+    direct: bool = False  # is asked for a query at once
+
+
+PROMPT_FORMAT = PromptFormat()
 
 
 @dataclass(frozen=True)
@@ -113,22 +122,11 @@ def find_sources(
 
 
 def make_task(
-    row: Mapping[str, Any],
-    source: Source,
-    instances: Path,
-    *,
-    style: Style = STYLE,
-    budget: int = BUDGET,
-    count_tokens: Callable[[str], int] = estimate_tokens,
-    max_turns: int = MAX_TURNS,
-    clarify: bool = False,
-    direct: bool = False,
+    row: Mapping[str, Any], source: Source, instances: Path, prompt_format: PromptFormat = PROMPT_FORMAT
 ) -> Task:
     """The task of one row of `records.EXAMPLE`. `instances` is the version's folder of that name.
 
-    `clarify`: the prompt says that the agent may ask back; `direct`: it asks for a query at once.
-
-    Raises `ValueError` when `budget` has no room for any table.
+    Raises `ValueError` when the budget has no room for any table.
     """
     hidden = tuple(map(Hidden.of, row["hidden"]))
     shown = source.without(hidden)
@@ -141,12 +139,12 @@ def make_task(
         prompt=prompt_of(
             row,
             shown,
-            style=style,
-            budget=budget,
-            count_tokens=count_tokens,
-            max_turns=max_turns,
-            clarify=clarify,
-            direct=direct,
+            style=prompt_format.style,
+            budget=prompt_format.budget,
+            count_tokens=prompt_format.count_tokens,
+            max_turns=prompt_format.turns,
+            clarify=prompt_format.clarify,
+            direct=prompt_format.direct,
         ),
         question=row["question"],
         gold=row["sql"],
@@ -163,7 +161,7 @@ def make_task(
         readings=tuple(Reading(one["sql"], files(one["instances"])) for one in row["readings"]),
         clarification=row["clarification"] or "",
         points=points_of(row, source.profile),
-        direct=direct,
+        direct=prompt_format.direct,
         db_id=row["db_id"],
     )
 

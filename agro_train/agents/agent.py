@@ -8,10 +8,10 @@ from typing import Any, Literal
 from agro_train.agents.engine import EngineSampler
 from agro_train.decoding import LIMITS
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits, Policy
 from agro_train.runs.store import ModelRun
 from agro_train.sampling.types import Sampler
+from agro_train.tasks import PromptFormat
 
 Unit = Literal["tokens", "estimated tokens"]
 

@@ -25,9 +25,9 @@ from agro_data.profiling.serialising.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
 from agro_train.agents.replies import as_turn
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled, Usage
+from agro_train.tasks import PromptFormat
 
 PER_TOKEN = 4  # characters that a token may have, for limits
 PATIENCE = Patience(tries=4)

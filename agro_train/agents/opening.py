@@ -14,16 +14,15 @@ from agro_train.decoding import LIMITS
 from agro_train.language_model.loading import LanguageModel, framing_of, hash_as_read, load, load_tokenizer
 from agro_train.language_model.tokens import token_counter
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
 from agro_train.runs.named import Address, Folder, find_named
 from agro_train.runs.prompt_format import check_framing, trained_limits, trained_prompt_format
 from agro_train.runs.store import ModelRun
 from agro_train.sampling.module import ModuleSampler
+from agro_train.tasks import PROMPT_FORMAT, PromptFormat
 
 Found = ModelRun | Folder | Server
-PROMPT_FORMAT = PromptFormat()
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
 
 

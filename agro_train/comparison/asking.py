@@ -8,14 +8,15 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from agro_data.progress import Reporter
-from agro_train.agents.opening import PROMPT_FORMAT, Found, open_agent
+from agro_train.agents.opening import Found, open_agent
 from agro_train.comparison.figures import Compared, compare
 from agro_train.comparison.scoring import Scored, Suite, answerable, scored_by
 from agro_train.decoding import GREEDY, LIMITS, Decoding
 from agro_train.predict import predict
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import PromptFormat, Questions
+from agro_train.questions import Questions
 from agro_train.rollouts import Limits
+from agro_train.tasks import PROMPT_FORMAT, PromptFormat
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from agro_data.publish.read import DERIVED, open_version
 from agro_data.verify.golds import GoldResults
 from agro_train.defs.training import Training
 from agro_train.programs.telling import why_nothing_was_learned
-from agro_train.questions import PromptFormat, questions_of_version
+from agro_train.questions import questions_of_version
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sql_env import SQL_LIMITS, check_golds
+from agro_train.tasks import PromptFormat
 
 GOLDS = 200
 WINDOW = 3  # losses are compared by the mean of a third of the run, at its begin and at its end

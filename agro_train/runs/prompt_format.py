@@ -9,9 +9,9 @@ from agro_data.config import ConfigError
 from agro_data.profiling.serialising.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_train.decoding import LIMITS
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.store import ModelRun
+from agro_train.tasks import PromptFormat
 
 
 def prompt_format_named(style: str, budget: int, *, direct: bool = False) -> PromptFormat:

@@ -19,7 +19,7 @@ from agro_train.programs.settings import (
     settings_to,
 )
 from agro_train.programs.usual import COMPACT, PROMPT_BUDGET
-from agro_train.questions import PromptFormat
+from agro_train.tasks import PromptFormat
 from agro_train.trajectories.acting import Attempts
 from agro_train.trajectories.teachers import Habits
 

@@ -31,9 +31,10 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode, encode_steps, text_of
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import COLUMNS, PromptFormat, Questions, questions_of_file, questions_of_version
+from agro_train.questions import COLUMNS, Questions, questions_of_file, questions_of_version
 from agro_train.runs.lineage import facts_of, start_hash, start_of
 from agro_train.runs.store import Fact
+from agro_train.tasks import PromptFormat
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.respelling import respelt

@@ -10,9 +10,9 @@ from making import database_at
 from agro_data.databases.types import Database
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Characters
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled
+from agro_train.tasks import PromptFormat
 
 LIMITS = Limits(turn=2_000, rollout=8_000)
 

@@ -21,10 +21,11 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.language_model.loading import load
 from agro_train.language_model.tokens import encode, encode_prompt
-from agro_train.questions import PLAIN, PromptFormat, questions_of_version
+from agro_train.questions import PLAIN, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.store import Draft
 from agro_train.sampling.types import Sampled
+from agro_train.tasks import PromptFormat
 
 COLUMNS = {
     "school": ("name", "city", "founded"),

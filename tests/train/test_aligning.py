@@ -19,8 +19,8 @@ from agro_train.agents.agent import Agent
 from agro_train.agents.opening import Found
 from agro_train.aligning import AlignConfig, align
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import PromptFormat
 from agro_train.runs.store import ModelRun, begin
+from agro_train.tasks import PromptFormat
 
 
 def test_a_model_with_two_names_is_one_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,9 @@ from agro_data.databases.types import Database
 from agro_train.agents.agent import Agent
 from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
-from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.store import NoRun
+from agro_train.tasks import PromptFormat
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
 

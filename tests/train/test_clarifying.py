@@ -27,10 +27,10 @@ from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
 from agro_train.comparison.scoring import answerable, scored_by
 from agro_train.predict import predict
-from agro_train.questions import COLUMNS, PromptFormat, Questions, one_question, questions_of_version
+from agro_train.questions import COLUMNS, Questions, one_question, questions_of_version
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
-from agro_train.tasks import Task
+from agro_train.tasks import PromptFormat, Task
 from agro_train.trajectories.teachers import ASKED_BACK, make_trajectories
 
 pytestmark = pytest.mark.ci

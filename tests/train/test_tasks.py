@@ -8,8 +8,8 @@ import pytest
 from train.small import make_corpus
 
 from agro_data.profiling.serialising.serialise import SerialiserMismatch, serialiser
-from agro_train.questions import COLUMNS, PromptFormat, plain_row, questions_of_version
-from agro_train.tasks import NoTask
+from agro_train.questions import COLUMNS, plain_row, questions_of_version
+from agro_train.tasks import NoTask, PromptFormat
 
 
 def test_a_database_that_was_renamed_is_asked_about_under_the_name_that_it_had(tmp_path: Path) -> None:

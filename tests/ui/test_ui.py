@@ -18,8 +18,9 @@ from ui.server import Ui, running_ui
 from agro_data.populate.samples import build_sample
 from agro_data.publish.read import latest
 from agro_train.definitions import defs
-from agro_train.questions import PromptFormat, questions_of_version
+from agro_train.questions import questions_of_version
 from agro_train.runs.corpora import find_corpus
+from agro_train.tasks import PromptFormat
 
 pytestmark = pytest.mark.slow
 

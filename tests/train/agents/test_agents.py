@@ -21,11 +21,12 @@ from agro_train.defs.asked import as_trained
 from agro_train.language_model import loading
 from agro_train.language_model.loading import load
 from agro_train.predict import predict
-from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_file
+from agro_train.questions import Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
 from agro_train.runs.named import Folder
 from agro_train.runs.store import ModelRun, NoRun, begin
 from agro_train.solving import facts_of
+from agro_train.tasks import PromptFormat
 from agro_train.trajectories.acting import Attempts, Teacher
 
 

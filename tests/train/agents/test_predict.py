@@ -26,7 +26,8 @@ from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
 from agro_train.predict import kept_beside, predict
-from agro_train.questions import PromptFormat, Questions, questions_of_file
+from agro_train.questions import Questions, questions_of_file
+from agro_train.tasks import PromptFormat
 from agro_train.verbs.predict import _endings
 
 

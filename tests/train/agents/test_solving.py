@@ -18,8 +18,8 @@ from agro_data.profiling.cache import cached_profile
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Characters
 from agro_train.predict import TOGETHER
-from agro_train.questions import PromptFormat
 from agro_train.solving import agent_solver
+from agro_train.tasks import PromptFormat
 
 RIGHT = "<think>so</think><solution>SELECT name FROM school</solution>"
 SANDBOX = Sandbox(limits=Limits())

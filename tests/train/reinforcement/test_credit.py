@@ -20,7 +20,7 @@ from agro_train.advantages import Scale
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import PromptFormat, Questions, questions_of_version
+from agro_train.questions import Questions, questions_of_version
 from agro_train.reinforcement.credit import (
     anchors,
     grounded,
@@ -34,7 +34,7 @@ from agro_train.reinforcement.prompts import BadGolds, Selection, Wanted, schedu
 from agro_train.reinforcement.provers import Provers, chances_of, of_provers
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import too_long
-from agro_train.tasks import Task
+from agro_train.tasks import PromptFormat, Task
 
 LOOK = "<think>so</think><sql>SELECT city FROM school</sql>"
 OTHER = "<think>so</think><sql>SELECT ghost FROM school</sql>"

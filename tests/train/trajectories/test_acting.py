@@ -21,7 +21,8 @@ from agro_data.publish.read import Version, open_version
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.language_model.loading import hash_as_read
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import PLAIN, PromptFormat, Questions, questions_of_version
+from agro_train.questions import PLAIN, Questions, questions_of_version
+from agro_train.tasks import PromptFormat
 from agro_train.teach import make
 from agro_train.trajectories.acting import Attempts, Teacher, act
 from agro_train.trajectories.store import steps_of

@@ -15,8 +15,8 @@ from train.small import GOLD, MATCHED, example
 from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialising.linking import index_schema
-from agro_train.questions import PromptFormat, Questions
-from agro_train.tasks import Source
+from agro_train.questions import Questions
+from agro_train.tasks import PromptFormat, Source
 from agro_train.trajectories.respelling import VARIANTS, respelt
 from agro_train.trajectories.teachers import RESPELT, Habits, make_trajectories
 
