@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agro_data.databases.hostile.sandbox import Sandbox
@@ -30,6 +30,11 @@ class Limits:
     rollout: int = ROLLOUT_TOKENS
     turns: int = MAX_TURNS
     bounds: Bounds = BOUNDS
+
+    @property
+    def at_once(self) -> Limits:
+        """The same for an answer that is one turn: it may write all that turns in a row may."""
+        return replace(self, turn=self.rollout, turns=1)
 
 
 @dataclass(frozen=True)

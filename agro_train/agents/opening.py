@@ -54,9 +54,11 @@ def open_agent(
     `find_agent`, `SerialiserMismatch`, and `ConfigError` where the engine is not installed.
     """
     found = find_agent(who, models, cache) if isinstance(who, str) else who
+    run = found if isinstance(found, ModelRun) else None
+    if run is None and prompt_format.direct:
+        limits = limits.at_once
     if isinstance(found, Server):
         return found.agent(prompt_format, limits)
-    run = found if isinstance(found, ModelRun) else None
     folder = found.model if isinstance(found, ModelRun) else found.path
     if run is not None:  # refused before its weights are read, or an engine is started
         style, budget = trained_prompt_format(run)

@@ -11,7 +11,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version
 from agro_train.defs.configs import ModelEvaluationConfig
-from agro_train.defs.settings import ASKED, IDLE_IN_EVALUATION, refuse_unknown, settings_of, usable
+from agro_train.defs.settings import evaluation_settings, refuse_unknown, usable
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import training_code_version
@@ -68,8 +68,7 @@ def evaluations(
     learnt_from = newest.corpus if newest and not training.corpus else None
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(context, place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
-    further = settings_of(config, *ASKED, idle=IDLE_IN_EVALUATION)
-    common = (as_trained(cold_start, grpo) | further) | {
+    common = (as_trained(cold_start, grpo) | evaluation_settings(config)) | {
         "models": models,
         "models_root": str(training.models_root),
         "cache": str(place.cache),

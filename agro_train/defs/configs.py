@@ -106,6 +106,11 @@ class ModelEvaluationConfig(WithFurther):
     decoding: Kind = Field("greedy", description="greedy, vote, adaptive or tree.")
     batch: int = Field(128, description="Turns that transformers writes together; larger models want fewer.")
     names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
+    direct: bool = Field(
+        True,
+        description="Ask models that were not trained here for a query at once, as most were taught; with a tree or "
+        "`names`, which need turns, they are asked in turns.",
+    )
     dtype: str = Field(
         "auto",
         description="Type of the weights; auto: the fastest here. Only float32 tells GRPO's smallest steps apart.",

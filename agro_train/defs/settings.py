@@ -65,6 +65,14 @@ def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> d
     return {name: value for name, value in values.items() if name not in without} | further
 
 
+def evaluation_settings(config: ModelEvaluationConfig) -> dict[str, Any]:
+    """How models are asked. One that was not trained here is asked for a query at once, unless what is asked of all
+    needs turns: in turns, of which it knows nothing, a base would look worse, and the gain over it greater, than it is.
+    """
+    found = settings_of(config, *ASKED, idle=IDLE_IN_EVALUATION)
+    return found | ({"direct": False} if found["names"] or found["decoding"] == "tree" else {})
+
+
 def refuse_unusable(run_config: Mapping[str, Any], training: Training) -> None:
     """Raise `dg.Failure` for settings, of whichever asset of a run, that its program cannot use: those of GRPO would
     else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open; each of
@@ -82,8 +90,7 @@ def refuse_unusable(run_config: Mapping[str, Any], training: Training) -> None:
             raise failure(f"use_vllm: {python()} has no vLLM: docs/reference.md says how to install it, or unset this")
     with _said_of("model_evaluation"):
         evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
-        further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION)
-        further |= {"models": evaluation.models or ["promoted"]}
+        further = evaluation_settings(evaluation) | {"models": evaluation.models or ["promoted"]}
         usable(EvaluationConfig, further | {"corpus": "corpus"})
         if evaluation.questions:
             about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}

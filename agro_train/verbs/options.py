@@ -43,7 +43,11 @@ direct = click.option(
     help="Ask models not trained here for a query at once, as most of text-to-SQL are trained.",
 )
 turn_tokens = click.option(
-    "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."
+    "--turn-tokens",
+    type=click.IntRange(1),
+    default=TURN_TOKENS,
+    show_default=True,
+    help="Tokens of a turn at most; the one turn of a model asked directly has all of --rollout-tokens.",
 )
 rollout_tokens = click.option(
     "--rollout-tokens",

@@ -14,6 +14,7 @@ from train.model_server import Server, message
 
 from agro_data.config import ConfigError
 from agro_train.cli import agro
+from agro_train.rollouts import Limits
 
 
 def test_a_model_that_knows_no_turns_is_asked_for_a_query_at_once(
@@ -34,12 +35,14 @@ def test_a_model_that_knows_no_turns_is_asked_for_a_query_at_once(
     assert in_turns.exit_code == 1
     assert "no prediction for 4 of 4 questions: 4 malformed (no tag" in in_turns.stderr
     assert "can be asked for a query at once: --direct" in in_turns.stderr
+    assert server.asked[-1]["max_tokens"] == Limits().turn
     at_once = CliRunner().invoke(agro, [*asked, "--direct", "--out", str(tmp_path / "direct.jsonl")])
     assert at_once.exit_code == 0, at_once.output
     figures = json.loads(at_once.stdout)
     [model] = figures["models"]
     assert (model["metrics"]["strict"]["score"]["mean"], model["turns"], model["direct"]) == (1.0, 1.0, True)
     assert "m: was asked for a query at once, not in turns" in figures["notes"]
+    assert server.asked[-1]["max_tokens"] == Limits().rollout  # all that turns in a row may have
     prompt = server.asked[-1]["messages"][0]["content"]
     assert "```sql" in prompt
     assert "<think>" not in prompt

@@ -20,6 +20,7 @@ from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, Model
 from agro_train.defs.settings import (
     LEARNING,
     MAKING,
+    evaluation_settings,
     refuse_other_format,
     refuse_unusable,
     settings_of,
@@ -115,6 +116,23 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         usable(GrpoConfig, {"stepz": 4})
     with pytest.raises(Failure, match="databases are: `questions_databases`"):
         usable(EvaluationConfig, {"models": ["promoted"], "questions": ["dev.json"]})
+
+
+@pytest.mark.parametrize(
+    ("given", "direct"),
+    [
+        ({}, True),
+        ({"direct": False}, False),
+        ({"decoding": "vote"}, True),
+        ({"decoding": "tree"}, False),
+        ({"names": True}, False),
+        ({"settings": {"names": True}}, False),
+    ],
+)
+def test_a_base_is_asked_at_once_unless_what_all_are_asked_needs_turns(given: dict[str, Any], direct: bool) -> None:
+    settings = evaluation_settings(ModelEvaluationConfig(**given))
+    config = usable(EvaluationConfig, settings | {"models": ["org/base"], "corpus": "corpus"})
+    assert config.prompt_format.direct is direct
 
 
 @pytest.mark.parametrize(
