@@ -31,7 +31,7 @@ class WithFurther(dg.Config):
     @classmethod
     def _left_empty(cls, given: Any) -> Any:
         """A file whose lines below `settings:` are all comments says None."""
-        return cls.model_fields["settings"].default if given is None else given
+        return {} if given is None else given
 
 
 class TrajectoriesConfig(WithFurther):
@@ -47,9 +47,11 @@ class TrajectoriesConfig(WithFurther):
     style: Style = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
     budget: int = Field(320, description="Tokens of a schema at most; where it fits whole, questions share it.")
     turns: int = Field(4, description="Turns of a trajectory at most.")
-    seed: int = Field(0, description="Same seed, same trajectories.")
     # Of so few, most have to answer at once: else the small model looks again and again, and answers half of the time.
-    settings: dict[str, Any] = Field({"decompose": 0.1, "explore": 0.05}, description=FURTHER.format("cold_start"))
+    decompose: float = Field(0.1, description="Share of trajectories that take the example's steps one by one.")
+    explore: float = Field(0.05, description="Share that looks at the data first.")
+    seed: int = Field(0, description="Same seed, same trajectories.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 
 class ColdStartModelConfig(WithFurther):
