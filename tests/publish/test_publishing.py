@@ -27,6 +27,7 @@ from agro_data import build
 from agro_data.config import BuildConfig, ConfigError, RunConfig
 from agro_data.publish.card import setting
 from agro_data.publish.explain import explain
+from agro_data.publish.publication import personal
 from agro_data.publish.publication.checks import Check, check_version, sources_of
 from agro_data.publish.publication.personal import find, personal_rows, scan_files
 from agro_data.publish.publication.publishing import publish_version
@@ -396,6 +397,9 @@ def test_all_of_a_file_is_looked_at(tmp_path: Path) -> None:
         ("a task_live_ and a skull", []),
         ("number 536-90-4399", ["ssn"]),
         ("born on 2024-01-13, paid 1234567.89", []),
+        ("at 2024-01-13 09:30:00 (1989-12-11 16:40:57)", []),
+        ("2024-01-13 650-253-0000", ["phone"]),
+        ("at 2024-01-13 09:30 from (650) 253-0000", ["phone"]),
         ("row 1: got (469756878.0), expected (2025550123.0)", []),
         ("call 548.373.3603x59134 between 1868-1930", ["phone"]),
         ("SELECT COUNT(*) FROM t WHERE year BETWEEN 1990 AND 2010", []),
@@ -405,6 +409,11 @@ def test_all_of_a_file_is_looked_at(tmp_path: Path) -> None:
 )
 def test_what_leads_to_a_person_is_found(text: str, kinds: list[str]) -> None:
     assert [finding.kind for finding in find(text)] == kinds
+
+
+def test_a_moment_is_known_without_asking_for_the_number_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(personal, "_numbers", lambda _: pytest.fail("a moment was looked through for phone numbers"))
+    assert not find("from '2024-01-13 09:30:00' to '1989-12-11 16:40:57', on 13/01/2024 09:30")
 
 
 @given(st.text(), st.text())

@@ -39,6 +39,7 @@ PHONE_SIGN = re.compile(r"[+()]|\d[\s.\-/]\d")  # bare digits are ids and amount
 BEFORE, AFTER = 2, 12  # characters around a run: what tells a number from part of a word or a time; an extension
 REGIONS = ("US", "GB", "DE", "FR", "IN", "BR")  # whose national forms are known without a country code
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+MOMENT = re.compile(rf"(?:{DATE.pattern})(?: +\d{{1,2}})?\s*")  # of a date and a time: the run ends at the hour's colon
 AMOUNT = re.compile(r"\(?(?:0|[1-9]\d*)\.\d+\)?\s*")
 KINDS = {
     "email": "mail address",
@@ -96,7 +97,7 @@ def _phones(text: str) -> Iterator[Finding]:
     """Numbers that a number plan knows as valid and that are written as phone numbers are."""
     for run in PHONE.finditer(text):
         written = run.group()
-        if not PHONE_SIGN.search(written) or DATE.fullmatch(written) or AMOUNT.fullmatch(written):
+        if not PHONE_SIGN.search(written) or MOMENT.fullmatch(written) or AMOUNT.fullmatch(written):
             continue
         start = max(run.start() - BEFORE, 0)
         for first, last in _numbers(text[start : run.end() + AFTER]):
