@@ -31,10 +31,13 @@ from agro_data.intent.sampling.sample import canonical, identity, sample_intents
 from agro_data.intent.steps.decompose import MOST, decompose
 from agro_data.intent.tree import (
     Between,
+    Case,
     Column,
     Comparison,
+    InList,
     Intent,
     Join,
+    Like,
     Output,
     Query,
     SetOperation,
@@ -94,6 +97,24 @@ def test_every_sql_and_step_runs_on_its_engine(dialect: str, intents: list[Inten
             fetch(step.sql)
         empty += not fetch(steps[-1].sql)
     assert empty < 0.05 * len(asked)
+
+
+def test_the_lines_of_steps_say_all_that_their_queries_do(intents: list[Intent]) -> None:
+    """Trajectories think them before the SQL, most without the steps: what no line says a model would not learn."""
+    profile = shop.profile()
+    shapes: Counter[Shape] = Counter()
+    for intent in intents:
+        plan = " ".join(step.intent for step in decompose(intent, profile))
+        tests = [n for n in walk(intent.query) if isinstance(n, Comparison | Between | Like | InList)]
+        for value in (n for n in walk(tests) if isinstance(n, Value)):
+            assert str(value.value) in plan, f"{plan}\n{render_sql(intent, profile)}"
+        queries = [n for n in walk(intent.query) if isinstance(n, Query)]
+        assert not any(q.distinct for q in queries[:1]) or "different " in plan
+        assert not any(q.limit for q in queries) or "first" in plan
+        for case in (n for n in walk(intent.query) if isinstance(n, Case)):
+            assert all(f"{label.value!r} where " in plan for _, label in case.branches)
+        shapes[intent.shape] += bool(tests)
+    assert len(shapes) > 15
 
 
 @pytest.mark.ci

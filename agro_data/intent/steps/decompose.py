@@ -15,9 +15,11 @@ from agro_data.intent.rendering.names import pick_style
 from agro_data.intent.rendering.to_sql import render_query, render_sql
 from agro_data.intent.steps.words import StepWords
 from agro_data.intent.tree import (
+    Case,
     Column,
     Cte,
     Exists,
+    Expression,
     InQuery,
     Intent,
     Output,
@@ -87,6 +89,7 @@ class _Decomposition:
         self.words = StepWords(intent.query, profile)
         self.names = StepNames(table.name for table in profile.tables)
         self.steps: list[Step] = []
+        self.filtered = False  # a step's line says the whole condition
 
     def add(self, name: str, line: str, query: Query, inputs: Sequence[str] = ()) -> str:
         if len(self.steps) == MOST - 1:
@@ -113,8 +116,9 @@ class _Decomposition:
 
     def parts(self, query: Query) -> None:
         for cte in query.ctes:
-            keys = self.words.listed(tuple(o.expression for o in cte.query.select))
-            self.add(cte.name, f"For each group, find the {keys}.", cte.query)
+            shown = tuple(o.expression for o in cte.query.select)
+            line = self._each(cte.query.group_by, tuple(e for e in shown if e not in cte.query.group_by))
+            self.add(cte.name, f"{line}{self._where(cte.query.where)}.", cte.query)
         if query.ctes:
             return
         inputs = self._nested(query)
@@ -133,12 +137,13 @@ class _Decomposition:
                 what = self.words.expression(node.query.select[0].expression)
                 found.append(self.add(self.names.new(what), f"Find the {what}.", node.query))
             elif isinstance(node, InQuery):
-                found.append(self.add(self.names.new("related_rows"), f"{self._listing(node.query)}.", node.query))
+                line = f"{capital(self._listing(node.query))}."
+                found.append(self.add(self.names.new("related_rows"), line, node.query))
             elif isinstance(node, Exists):
                 inner = replace(node.query, select=tuple(Output(b) for _, b in node.link), distinct=True)
                 rows = self.words.rows(inner.subject)
-                test = f" where {self.words.predicate(inner.where)}" if inner.where else ""
-                found.append(self.add(self.names.new(f"linked_{rows}"), f"Find what the {rows}{test} refer to.", inner))
+                line = f"Find what the {rows}{self._where(inner.where)} refer to."
+                found.append(self.add(self.names.new(f"linked_{rows}"), line, inner))
         return [name for name in found if name]
 
     def _joined(self, query: Query) -> tuple[str, Query, dict[Column, str]] | None:
@@ -161,19 +166,24 @@ class _Decomposition:
         rows = " and ".join(self.words.rows(s) for s in query.sources)
         test = f", keeping those where {self.words.predicate(where)}" if where is not None else ""
         name = self.names.new(f"joined_{self.words.rows(query.subject)}")
-        self.add(name, f"Match the {rows}{test}.", body)
-        return (name, body, names) if where == query.where else None
+        added = self.add(name, f"Match the {rows}{test}.", body)
+        if where != query.where:
+            return None
+        self.filtered = bool(added)
+        return name, body, names
 
     def _groups(self, query: Query, joined: tuple[str, Query, dict[Column, str]] | None, inputs: Sequence[str]) -> None:
         figures = [n for part in (query.having, query.order_by) for n in walk(part) if _is_figure(n)]
         shown = [*query.group_by, *(o.expression for o in query.select), *figures]
         kept = tuple(dict.fromkeys(e for e in shown if isinstance(e, Column) or e in query.group_by or _is_figure(e)))
         outputs = tuple(Output(e) for e in kept)
-        keys = self.words.listed(query.group_by)
-        values = tuple(e for e in kept if e not in query.group_by)
-        line = f"For each {keys}, find the {self.words.listed(values)}." if values else f"List each {keys}."
+        line = self._each(query.group_by, tuple(e for e in kept if e not in query.group_by))
+        test = "" if joined else self._where(query.where)
         body = replace(query, select=outputs, having=None, order_by=(), limit=None, distinct=False, keep=None)
-        self._on_top(self.names.new(f"grouped_{self.words.rows(query.subject)}"), line, body, joined, inputs)
+        added = self._on_top(
+            self.names.new(f"grouped_{self.words.rows(query.subject)}"), f"{line}{test}.", body, joined, inputs
+        )
+        self.filtered |= bool(added and test)
 
     def _windowed(self, query: Query, joined: tuple[str, Query, dict[Column, str]] | None) -> None:
         keep = query.keep
@@ -182,7 +192,7 @@ class _Decomposition:
         rank = Window("rank" if keep.ties else "row_number", None, keep.partition, keep.order)
         select = (*query.select, Output(rank, "position_in_group"))
         keys = self.words.listed(keep.partition)
-        line = f"Rank the {self.words.rows(query.subject)} within each {keys}."
+        line = f"Rank the {self.words.rows(query.subject)} within each {keys}, {self.words.ordered(keep.order)}."
         body = replace(query, select=select, keep=None, order_by=())
         self._on_top(self.names.new("ranked_rows"), line, body, joined, ())
 
@@ -193,20 +203,27 @@ class _Decomposition:
         body: Query,
         joined: tuple[str, Query, dict[Column, str]] | None,
         inputs: Sequence[str],
-    ) -> None:
+    ) -> str:
         """Add a step that reads from the joined rows where there are any, else from the tables."""
         if joined is None:
-            self.add(name, line, body, inputs)
-            return
+            return self.add(name, line, body, inputs)
         base, query, names = joined
         moved = transform(body, lambda n: Column("base", names[n]) if isinstance(n, Column) and n in names else n)
         over = replace(moved, sources=(Source("base", base),), joins=(), where=None, ctes=(Cte(base, query),))
-        self.add(name, line, over, (base, *inputs))
+        return self.add(name, line, over, (base, *inputs))
 
     def _listing(self, query: Query) -> str:
-        test = f" where {self.words.predicate(query.where)}" if query.where is not None else ""
         shown = self.words.listed(tuple(o.expression for o in query.select))
-        return f"find the {shown} of {self.words.rows(query.subject)}{test}"
+        return f"find the {shown} of {self.words.rows(query.subject)}{self._where(query.where)}"
+
+    def _each(self, keys: tuple[Expression, ...], values: tuple[Expression, ...]) -> str:
+        if not keys:
+            return f"Find the {self.words.listed(values)}"
+        each = self.words.listed(keys)
+        return f"For each {each}, find the {self.words.listed(values)}" if values else f"List each {each}"
+
+    def _where(self, where: Predicate | None) -> str:
+        return "" if where is None else f" where {self.words.predicate(where)}"
 
     def _last_line(self) -> str:
         query = self.intent.query
@@ -218,29 +235,23 @@ class _Decomposition:
                 "except": "Keep what is in the first list but not in the second.",
             }[query.operator]
         shown = self.words.listed(tuple(o.expression for o in query.select))
-        line = f"Give the {shown}"
+        line = f"Give the {'different ' if query.distinct else ''}{shown}"
         if query.having is not None:
             line += f" of the groups where {self.words.predicate(query.having)}"
-        elif (query.where is not None and not query.ctes and not self.steps) or (
-            query.where is not None and (query.ctes or self._subqueries(query.where))
-        ):
-            line += f" where {self.words.predicate(query.where)}"
+        test = "" if self.filtered else self._where(query.where)
+        line += f", of those{test}" if test and " where " in line else test
         if query.group_by and query.having is None and not query.order_by:
             line += f" for each {self.words.listed(query.group_by)}"
         if query.order_by:
-            key = query.order_by[0]
-            line += f", {'largest' if key.descending else 'smallest'} {self.words.expression(key.expression)} first"
+            line += f", {self.words.ordered(query.order_by)}"
         if query.limit is not None:
             line += ", and keep only the first" if query.limit == 1 else f", and keep the first {query.limit}"
         if query.keep is not None:
             line += (
                 " of the first in each group" if query.keep.k == 1 else f" of the first {query.keep.k} in each group"
             )
-        return f"{line}."
-
-    @staticmethod
-    def _subqueries(where: Predicate) -> bool:
-        return any(isinstance(n, Scalar | InQuery | Exists) for n in walk(where))
+        cases = dict.fromkeys(n for n in walk((query.select, query.group_by)) if isinstance(n, Case))
+        return f"{'; '.join([line, *map(self.words.bands, cases)])}."
 
 
 def _without_subqueries(where: Predicate | None) -> Predicate | None:

@@ -21,6 +21,7 @@ from agro_data.intent.tree import (
     MetricCall,
     Not,
     Or,
+    OrderKey,
     Predicate,
     Query,
     Scalar,
@@ -45,6 +46,13 @@ class StepWords:
 
     def __init__(self, query: Query | SetOperation, profile: DatabaseProfile) -> None:
         self.profile = profile
+        self.others = {  # a table that is joined to itself: salaries of employees, and of other employees
+            source.alias
+            for one in walk(query)
+            if isinstance(one, Query)
+            for place, source in enumerate(one.sources)
+            if source.table in {before.table for before in one.sources[:place]}
+        }
         first = query.left.subject if isinstance(query, SetOperation) else query.subject
         self.counted = self.rows(first) if len({n.alias for n in walk(query) if isinstance(n, Source)}) == 1 else "rows"
         self.alone = len({n.table for n in walk(query) if isinstance(n, Source)}) == 1
@@ -52,7 +60,8 @@ class StepWords:
 
     def rows(self, source: Source) -> str:
         table = self.profile.by_name.get(source.table)
-        return table.plural if table else source.table.replace("_", " ")
+        plural = table.plural if table else source.table.replace("_", " ")
+        return f"other {plural}" if source.alias in self.others else plural
 
     def row(self, source: Source) -> str:
         table = self.profile.by_name.get(source.table)
@@ -65,6 +74,8 @@ class StepWords:
                 if table is None:
                     return node.name.replace("_", " ")
                 phrase = table.column(node.name).phrase
+                if node.source in self.others:
+                    return f"other {table.singular} {phrase}"
                 plain = self.alone or set(table.singular.split()) & set(phrase.split())
                 return phrase if plain else f"{table.singular} {phrase}"
             case Value():
@@ -99,7 +110,9 @@ class StepWords:
                 inner = f" of {self.expression(node.argument)}" if node.argument is not None else ""
                 words = {"row_number": "row number", "dense_rank": "dense rank", "lag": "previous value",
                          "sum": "running total" if node.order else "total", "avg": "average"}  # fmt: skip
-                return words.get(node.function, node.function) + inner
+                within = f" within each {self.listed(node.partition)}" if node.partition else ""
+                by = f" ({self.ordered(node.order)})" if node.order else ""
+                return f"{words.get(node.function, node.function)}{inner}{within}{by}"
             case Scalar():
                 return f"the {self.expression(node.query.select[0].expression)}"
             case MetricCall():
@@ -134,3 +147,13 @@ class StepWords:
     def listed(self, nodes: tuple[Expression, ...]) -> str:
         words = list(dict.fromkeys(self.expression(n) for n in nodes))
         return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+    def ordered(self, keys: tuple[OrderKey, ...]) -> str:
+        """Which rows come first: "largest total first, then smallest name"."""
+        first, *others = (f"{'largest' if k.descending else 'smallest'} {self.expression(k.expression)}" for k in keys)
+        return ", then ".join([f"{first} first", *others])
+
+    def bands(self, case: Case) -> str:
+        """The labels of a CASE with what they stand for."""
+        told = [f"{self.expression(label)} where {self.predicate(test)}" for test, label in case.branches]
+        return ", ".join([*told, *([f"else {self.expression(case.otherwise)}"] if case.otherwise else [])])
