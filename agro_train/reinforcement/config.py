@@ -67,7 +67,7 @@ class GrpoConfig:
     temperature: float = 0.85  # how they are sampled; at 1.0 hardly any attempt of a small model is right (E4)
     names: bool = False  # SQL of an attempt may name only what its schema has
     turns: int = 4  # turns of an attempt at most
-    turn_tokens: int = 160  # tokens of a turn at most
+    turn_tokens: int = 200  # tokens of a turn at most; a hundredth of what it learnt from is longer
     rollout_tokens: int = 512  # tokens after the prompt at most
     sample_batch: int = 64  # attempts at different prompts that are written together; more if they share a prompt
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts

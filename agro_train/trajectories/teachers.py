@@ -68,8 +68,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Move:
+    """A look at the data. Without a thought of its own it is meant as the answer, and thinks what leads to it."""
+
     feature: str
-    turn: Turn
+    sql: str
+    thought: str = ""
     expected: Expected = "runs"
     lesson: str = ""  # begins the next thought
 
@@ -84,29 +87,27 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     chance = stream(seed, "trajectory", row["example_id"])
     names = resolve(parse_select(row["sql"], profile.dialect), profile.dialect, profile.schema)
     first = [_draw(chance, list(_explorations(names, profile)))] if chance.random() < habits.explore else []
-    wrong = [_draw_kind(chance, list(_mistakes(names, profile, row)))] if chance.random() < habits.mistake else []
+    wrong = [_draw_kind(chance, list(_mistakes(names, profile)))] if chance.random() < habits.mistake else []
     extra = [move for move in [*first, *wrong] if move is not None]
     if len(extra) + 2 > habits.max_turns:  # a mistake is followed by what is right, and that by the answer
         extra = []
     mistaken = any(move.lesson for move in extra)
-    linked = stream(seed, "links", row["example_id"]).random() < habits.link
-    last = row["steps"][-1]["intent"] if row["steps"] else "Answer the question."
-    answer = _thought(f"{last} {schema_links(names, profile)}" if linked else last)
-    final = _Move("", Turn(answer, "sql", row["sql"]))
-    rehearsal = [final] if mistaken or (habits.max_turns > 1 and chance.random() < habits.rehearse) else []
+    rehearsed = mistaken or (habits.max_turns > 1 and chance.random() < habits.rehearse)
     stepwise = chance.random() < habits.decompose
-    room = habits.max_turns - 1 - len(extra) - len(rehearsal)
-    earlier = row["steps"][:-1] if stepwise else []
-    steps = [_Move("steps", Turn(_step_thought(s, profile, linked), "sql", s["sql"].strip())) for s in earlier]
-    before = [move for move in extra if not move.lesson]
-    after = [move for move in extra if move.lesson]
-    moves = [*before, *(steps[-room:] if room > 0 else []), *after, *rehearsal]
+    room = habits.max_turns - 1 - len(extra) - rehearsed
+    linked = stream(seed, "links", row["example_id"]).random() < habits.link
+    *steps, answer = _said(row, profile, room if stepwise else 0, linked)
+    moves = [
+        *(move for move in extra if not move.lesson),
+        *(_Move("steps", step.sql, step.thought) for step in steps),
+        *(move for move in extra if move.lesson),
+        *([_Move("", answer.sql, answer.thought)] if rehearsed else []),
+    ]
     turns, lesson = [], ""
     for move in moves:
-        thought = f"{lesson} {move.turn.thought}".strip()
-        turns.append(Turn(thought, "sql", move.turn.text))
+        turns.append(Turn(f"{lesson} {move.thought or answer.plan}".strip(), "sql", move.sql))
         lesson = move.lesson
-    closing = "The result answers the question." if rehearsal else answer
+    closing = "The result answers the question." if rehearsed else answer.thought
     turns.append(Turn(closing, "solution", row["sql"].strip()))
     found = {move.feature for move in moves}
     features = (*(feature for feature in FEATURES if feature in found), *([RESPELT] if row.get(RESPELT) else []))
@@ -124,11 +125,31 @@ def _draw_kind(chance: Random, moves: Sequence[_Move]) -> _Move | None:
     return _draw(chance, [move for move in moves if move.feature == kind])
 
 
-def _step_thought(step: Mapping[str, Any], profile: DatabaseProfile, linked: bool) -> str:
+@dataclass(frozen=True)
+class _Said:
+    """A step that has a turn: what it does (`plan`), which with the tables and columns of its query is its thought."""
+
+    plan: str
+    thought: str
+    sql: str
+
+
+def _said(row: Mapping[str, Any], profile: DatabaseProfile, room: int, linked: bool) -> list[_Said]:
+    """The last `room` steps before the answer, and the answer. The first says the plan of those that have no turn, too:
+    else the condition of a step that nobody takes would be in the query, and in no thought.
+    """
+    intents = [step["intent"] for step in row["steps"]] or ["Answer the question."]
+    queries = [*(step["sql"] for step in row["steps"][:-1]), row["sql"]]
+    first = len(intents) - 1 - min(room, len(intents) - 1)
+    intents[first] = " ".join(intents[: first + 1])
+    return [_say(intent, sql, profile, linked) for intent, sql in zip(intents[first:], queries[first:], strict=True)]
+
+
+def _say(intent: str, sql: str, profile: DatabaseProfile, linked: bool) -> _Said:
     if not linked:
-        return _thought(step["intent"])
-    names = resolve(parse_select(step["sql"], profile.dialect), profile.dialect, profile.schema)
-    return _thought(f"{step['intent']} {schema_links(names, profile)}")
+        return _Said(_thought(intent), _thought(intent), sql.strip())
+    links = schema_links(resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema), profile)
+    return _Said(_thought(intent), _thought(f"{intent} {links}"), sql.strip())
 
 
 def _thought(text: str) -> str:
@@ -179,14 +200,14 @@ def _explorations(names: Resolution, profile: DatabaseProfile) -> Iterator[_Move
             table = profile.table(name[0])
             phrase = table.column(name[1]).phrase if name[1] in table.by_name else name[1]
             sql = f"SELECT DISTINCT {quoted(name[1])} FROM {quoted(name[0])} ORDER BY 1 LIMIT 5"
-            yield _Move("look_at_values", Turn(_thought(f"I look at how the {phrase} is written."), "sql", sql))
+            yield _Move("look_at_values", sql, _thought(f"I look at how the {phrase} is written."))
     for key in profile.foreign_keys:
         if key.table in names.tables and key.ref_table in names.tables and key.table != key.ref_table:
             pairs = zip(key.columns, key.ref_columns, strict=True)
             on = " AND ".join(f"a.{quoted(child)} = b.{quoted(parent)}" for child, parent in pairs)
             sql = f"SELECT COUNT(*) FROM {quoted(key.table)} AS a JOIN {quoted(key.ref_table)} AS b ON {on}"
             child, parent = profile.table(key.table).plural, profile.table(key.ref_table).plural
-            yield _Move("check_join", Turn(_thought(f"I check that {child} match {parent}."), "sql", sql))
+            yield _Move("check_join", sql, _thought(f"I check that {child} match {parent}."))
 
 
 def _compared_with_text(names: Resolution) -> Iterator[tuple[exp.Column, exp.Literal]]:
@@ -201,19 +222,19 @@ def _compared_with_text(names: Resolution) -> Iterator[tuple[exp.Column, exp.Lit
 # --- going wrong first -------------------------------------------------------------------------------------------
 
 
-def _mistakes(names: Resolution, profile: DatabaseProfile, row: Mapping[str, Any]) -> Iterator[_Move]:
-    intent = _thought(row["steps"][-1]["intent"] if row["steps"] else "Answer the question.")
-    yield from _wrong_tables(names, profile, intent)
-    yield from _wrong_columns(names, profile, intent)
+def _mistakes(names: Resolution, profile: DatabaseProfile) -> Iterator[_Move]:
+    """Wrong queries. Whoever writes one means the right one, and thinks what leads to it."""
+    yield from _wrong_tables(names, profile)
+    yield from _wrong_columns(names, profile)
     for mutant in mutants_of(names, profile.dialect, profile.schema):
         right, arrow, wrong = _thought(mutant.what).partition(" -> ")
         lesson = "That is not what is asked."
         if arrow:
             lesson = f"{right} is missing." if wrong == "dropped" else f"{lesson} Not {wrong}, but {right}."
-        yield _Move("wrong_query", Turn(intent, "sql", mutant.sql), "differs", lesson)
+        yield _Move("wrong_query", mutant.sql, "", "differs", lesson)
 
 
-def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
+def _wrong_tables(names: Resolution, profile: DatabaseProfile) -> Iterator[_Move]:
     """A table called by what its rows are: `cinemas` for `cinema`."""
     known = {table.lower() for table in profile.schema}
     for name in sorted(names.tables):
@@ -227,11 +248,11 @@ def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> I
                 part = "this" if isinstance(node, exp.Table) else "table"
                 if folded(node.text(part)) == folded(name):
                     node.set(part, identifier(guess))
-            turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
-            yield _Move("wrong_table", turn, "fails", _thought(f"There is no table {guess}; it is {name}."))
+            lesson = _thought(f"There is no table {guess}; it is {name}.")
+            yield _Move("wrong_table", sql_text(tree, profile.dialect), "", "fails", lesson)
 
 
-def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
+def _wrong_columns(names: Resolution, profile: DatabaseProfile) -> Iterator[_Move]:
     """A column called by its phrase, as someone who has not looked would call it."""
     known = {folded(column) for table in profile.schema.values() for column in table}
     for table_name, column_name in sorted(names.columns):
@@ -251,9 +272,8 @@ def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> 
             column.this.set("quoted", False)
         if not meant:  # a star, or a natural join, has it
             continue
-        lesson = f"There is no column {guess}; it is {column_name}."
-        turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
-        yield _Move("wrong_column", turn, "fails", _thought(lesson))
+        lesson = _thought(f"There is no column {guess}; it is {column_name}.")
+        yield _Move("wrong_column", sql_text(tree, profile.dialect), "", "fails", lesson)
 
 
 # --- for real ----------------------------------------------------------------------------------------------------

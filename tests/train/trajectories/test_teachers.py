@@ -13,6 +13,8 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from making import database_at, make_school
 from train.small import GOLD, MATCHED, example
 
@@ -162,7 +164,7 @@ def test_a_guess_that_is_a_reserved_word_is_no_fault_of_syntax(tmp_path: Path, s
         connection.execute("INSERT INTO orders VALUES (1, 2.5)")
     (database,) = find_databases(path).databases
     names = resolve(parse_select("SELECT Total FROM orders", "sqlite"), "sqlite", profile_database(database).schema)
-    guessed = [move.turn.text for move in _wrong_tables(names, profile_database(database), "Totals.")]
+    guessed = [move.sql for move in _wrong_tables(names, profile_database(database))]
     assert 'SELECT Total FROM "order"' in guessed
     assert all("no such table" in result.error for result in sandbox.run(database, guessed))
 
@@ -171,7 +173,7 @@ def test_columns_that_no_query_names_are_not_named_wrongly(source: Source) -> No
     """`SELECT *` with such a mistake would be the gold itself, whose trajectory is then dropped."""
     star = "SELECT * FROM school WHERE founded > 1900"
     names = resolve(parse_select(star, "sqlite"), "sqlite", source.profile.schema)
-    guessed = [move.turn.text for move in _wrong_columns(names, source.profile, "Schools.")]
+    guessed = [move.sql for move in _wrong_columns(names, source.profile)]
     assert guessed
     assert all("founded" not in text.split("WHERE")[1].split() and text != star for text in guessed)
 
@@ -185,6 +187,22 @@ def test_many_steps_never_exceed_the_turns(source: Source) -> None:
             plan = plan_trajectory(row, source.profile, seed, Habits(1.0, 1.0, 1.0, max_turns=max(most, 4)))
             assert len(plan.turns) <= max(most, 4)
             assert len(plan.expected) == len(plan.turns) - 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 6), st.integers(1, 6), st.sampled_from((0.0, 1.0)), st.sampled_from((0.0, 1.0)), st.integers(0, 9)
+)
+def test_every_step_is_thought_of_once_whether_or_not_it_has_a_turn(
+    source: Source, count: int, most: int, decompose: float, link: float, seed: int
+) -> None:
+    """Else the condition of a step that nobody takes is in the answer, and a model learns to think of none."""
+    intents = [f"Do the part {number}." for number in range(count)]
+    row = example(1, steps=[{"name": "x", "intent": one, "sql": MATCHED} for one in intents])
+    habits = Habits(0.0, 0.0, 0.0, most, decompose, link)
+    plan = plan_trajectory(row, source.profile, seed, habits)
+    assert re.findall(r"Do the part \d+\.", " ".join(turn.thought for turn in plan.turns)) == intents
+    assert len(plan.turns) == (min(count, most) if decompose else 1)
 
 
 def test_what_cannot_be_used_is_dropped_with_its_reason(source: Source, sandbox: Sandbox) -> None:
