@@ -315,7 +315,9 @@ class Migration:
         return new | stored_columns(case.certificate)
 
     def _steps(self, cases: Sequence[_Case]) -> list[list[Row]]:
-        """The decomposition of each case; only its last step where another cannot follow or gives nothing."""
+        """The decomposition of each case; only its last step where another cannot follow or gives nothing, with a line
+        that says what all do.
+        """
         plans = [[self._step(case, step) for step in case.row["steps"][:-1]] for case in cases]
         asked = [step["sql"] for plan in plans for step in plan if step is not None]
         results = iter(self.sandbox.run(self.database, asked))
@@ -324,7 +326,8 @@ class Migration:
             inner = [step for step in plan if step is not None]
             given = [next(results) for _ in inner]
             holds = len(inner) == len(plan) and all(result.ok and result.row_count > 0 for result in given)
-            last = [self._last_step(case, step, holds) for step in case.row["steps"][-1:]]
+            lines = [self._line(step) for step in case.row["steps"][len(plan) if holds else 0 :]]
+            last = [self._last_step(case, step, " ".join(lines), holds) for step in case.row["steps"][-1:]]
             made.append([*(inner if holds else []), *last])
         return made
 
@@ -334,11 +337,14 @@ class Migration:
         except (CannotFollow, NotTrue):
             return None
 
-    def _last_step(self, case: _Case, step: Row, holds: bool) -> Row:
+    def _line(self, step: Row) -> str:
         try:
-            line = self._followed(step)["intent"]
+            line: str = self._followed(step)["intent"]
         except (CannotFollow, NotTrue):
             line = step["intent"]
+        return line
+
+    def _last_step(self, case: _Case, step: Row, line: str, holds: bool) -> Row:
         columns = sorted(".".join(place) for place in self._now(step["columns"]))
         return step | {"intent": line, "sql": case.sql, "inputs": step["inputs"] if holds else [], "columns": columns}
 

@@ -17,8 +17,10 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from making import database_at
 
 from agro_data.databases.discovery.catalog import find_databases
+from agro_data.databases.hostile.sandbox import Sandbox
 from agro_data.intent.questions import render_question
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.rendering.renderings import renderings, rewrite
@@ -50,6 +52,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey
 from agro_data.profiling.profiler import profile_database
+from agro_data.stages.shard.verified import _steps
 from agro_data.synthesis.read_back.reading import Unread, read_intent
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -115,6 +118,24 @@ def test_the_lines_of_steps_say_all_that_their_queries_do(intents: list[Intent])
             assert all(f"{label.value!r} where " in plan for _, label in case.branches)
         shapes[intent.shape] += bool(tests)
     assert len(shapes) > 15
+
+
+def test_of_a_plan_whose_steps_give_nothing_one_line_is_left_that_says_all(
+    intents: list[Intent], tmp_path: Path
+) -> None:
+    with closing(shop.build_sqlite(tmp_path / "shop.sqlite")) as connection, connection:
+        database = database_at(tmp_path / "shop.sqlite")
+        for table in shop.profile().tables:
+            connection.execute(f'DELETE FROM "{table.name}"')
+    plans = {intent: decompose(intent, shop.profile()) for intent in intents[:200]}
+    several = {intent: plan for intent, plan in plans.items() if len(plan) > 1}
+    records = [{"intent": to_json(intent)} for intent in several]
+    with Sandbox(workers=1) as sandbox:
+        stored = _steps(records, database, shop.profile(), sandbox)
+    lone = [(plan, steps) for plan, steps in zip(several.values(), stored, strict=True) if len(steps) == 1]
+    assert len(lone) > 20
+    for plan, [step] in lone:
+        assert (step["sql"], step["intent"]) == (plan[-1].sql, " ".join(one.intent for one in plan))
 
 
 @pytest.mark.ci

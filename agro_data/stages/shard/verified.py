@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -36,7 +37,9 @@ def verified(
 
 
 def _steps(records: list[Row], database: Database, profile: DatabaseProfile, sandbox: Sandbox) -> list[list[Row]]:
-    """Each record's decomposition, executed. One that has a failing or empty step is stored as its final step."""
+    """Each record's decomposition, executed. One that has a failing or empty step is stored as its final step, whose
+    line then says what the others would have done.
+    """
     plans = [_plan(record, profile) for record in records]
     inner = [step.sql for plan in plans for step in plan[:-1]]
     results = iter(sandbox.run(database, inner, want="digest"))
@@ -44,7 +47,7 @@ def _steps(records: list[Row], database: Database, profile: DatabaseProfile, san
     for plan in plans:
         outcomes = [next(results) for _ in plan[:-1]]
         holds = all(r.ok and r.row_count > 0 for r in outcomes)
-        kept = plan if holds else plan[-1:]
+        kept = plan if holds else (replace(plan[-1], intent=" ".join(step.intent for step in plan)),)
         checked.append(
             [
                 {
