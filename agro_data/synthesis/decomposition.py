@@ -11,12 +11,15 @@ from sqlglot import exp
 
 from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
-from agro_data.intent.steps.decompose import MOST, Step, StepNames, not_read
+from agro_data.intent.sampling.atlas import Atlas
+from agro_data.intent.steps.decompose import MOST, Step, StepNames, decompose, not_read
+from agro_data.intent.tree import Intent
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.facts import facts_of, sql_facts
 from agro_data.sql.forms.canonical import sql_text
 from agro_data.sql.names.scope import Schema, resolve
 from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.synthesis.read_back.reading import read_intent
 from agro_data.words import cut
 
 SHOWN = 80  # characters of a clause in a step's line
@@ -27,6 +30,16 @@ def steps_of(sql: str, dialect: Dialect, schema: Schema) -> tuple[Step, ...]:
     tables and columns of `schema`.
     """
     return _Decomposition(sql, dialect, schema).steps()
+
+
+def steps_in_words(sql: str, atlas: Atlas) -> tuple[Step, ...]:
+    """The same for SQL that somebody wrote: in the words of an intent where it can be read as one (of people's queries
+    four in five), else clause by clause. The last step's SQL may be another way to write it.
+    """
+    read = read_intent(sql, atlas)
+    if isinstance(read, Intent):
+        return decompose(read, atlas.profile)
+    return steps_of(sql, atlas.profile.dialect, atlas.profile.schema)
 
 
 class _Decomposition:
@@ -51,9 +64,8 @@ class _Decomposition:
                 self._add(name, side)
         for node in self.tree.find_all(exp.Subquery, exp.Exists):
             self._nested(node)
-        if isinstance(self.tree, exp.Select):
-            self._rows_before_groups(self.tree)
-        return (*self.made, self._last())
+        of_these = isinstance(self.tree, exp.Select) and self._rows_before_groups(self.tree)
+        return (*self.made, self._last(of_these))
 
     def _nested(self, node: exp.Expr) -> None:
         """A query within the query that stands alone: it sees no row of the one around it."""
@@ -67,19 +79,21 @@ class _Decomposition:
             name = "figure"
         self._add(name, inner)
 
-    def _rows_before_groups(self, tree: exp.Select) -> None:
-        """The joined and filtered rows of a query that then groups or counts them."""
+    def _rows_before_groups(self, tree: exp.Select) -> bool:
+        """The joined and filtered rows of a query that then groups or counts them; whether they are a step."""
         grouped = tree.args.get("group") is not None or any(is_aggregate(i.unalias()) for i in tree.expressions)
         joined = tree.args.get("joins") or tree.args.get("where") is not None
         columns = [c for c in self._columns_of(tree) if c.table or not tree.args.get("joins")]
         if not grouped or not joined or not columns:
-            return
+            return False
         rows = exp.Select(expressions=[column.copy() for column in columns])
         for clause in ("from_", "joins", "where"):
             value = tree.args.get(clause)
             copied = [part.copy() for part in value] if isinstance(value, list) else value.copy() if value else None
             rows.set(clause, copied)
+        before = len(self.made)
         self._add("matching_rows", rows)
+        return len(self.made) > before
 
     def _columns_of(self, tree: exp.Select) -> list[exp.Column]:
         """Columns that the SELECT list and the groups of `tree` read, each once."""
@@ -127,14 +141,18 @@ class _Decomposition:
             body.set("with_", exp.With(expressions=[*ctes, *(own.expressions if own is not None else [])]))
         return tuple(self.named[name][0] for name in order)
 
-    def _last(self) -> Step:
+    def _last(self, of_these: bool = False) -> Step:
         inputs = not_read(self.made)
         facts = sql_facts(self.sql, self.dialect, self.schema)
-        return Step(self.names.new("answer"), _line(self.tree, self.dialect), self.sql, inputs, facts.columns)
+        line = _line(self.tree, self.dialect, of_these)
+        return Step(self.names.new("answer"), line, self.sql, inputs, facts.columns)
 
 
-def _line(tree: exp.Expr, dialect: Dialect) -> str:
-    """What a query does, clause by clause: "Find name, COUNT(*) of singer for each country, largest COUNT(*) first"."""
+def _line(tree: exp.Expr, dialect: Dialect, of_these: bool = False) -> str:
+    """What a query does, clause by clause: "Find name, COUNT(*) of singer for each country, largest COUNT(*) first".
+
+    `of_these`: the step before has said of which tables, and which of their rows.
+    """
     if isinstance(tree, exp.SetOperation):
         both = {exp.Union: "Put both lists together", exp.Intersect: "Keep what is in both lists"}
         return f"{both.get(type(tree), 'Keep what is in the first list but not in the second')}."
@@ -144,13 +162,14 @@ def _line(tree: exp.Expr, dialect: Dialect) -> str:
     def said(node: exp.Expr) -> str:
         return cut(" ".join(sql_text(node.unalias(), dialect).split()), SHOWN)
 
-    line = f"Find {', '.join(said(item) for item in tree.expressions)}"
+    different = "different " if tree.args.get("distinct") is not None else ""
+    line = f"{'Of these, find' if of_these else 'Find'} {different}{', '.join(said(item) for item in tree.expressions)}"
     start = tree.args.get("from_")
-    if start is not None:
+    if start is not None and not of_these:
         sources = [start.this, *(join.this for join in tree.args.get("joins") or ())]
         line += f" of {' and '.join(source.name or source.alias_or_name for source in sources)}"
     where, group, having, order, limit = (tree.args.get(n) for n in ("where", "group", "having", "order", "limit"))
-    line += f" where {said(where.this)}" if where is not None else ""
+    line += f" where {said(where.this)}" if where is not None and not of_these else ""
     line += f" for each {', '.join(map(said, group.expressions))}" if group is not None and group.expressions else ""
     line += f", keeping those with {said(having.this)}" if having is not None else ""
     if order is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -26,8 +25,6 @@ from agro_data.profiling.serialising.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question, render_turn
 from agro_data.publish.read import DERIVED, Version, open_version
-from agro_data.sql.difficulty import hardness_of
-from agro_data.sql.parse import SqlRefused, parse_select
 from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode, encode_steps, text_of
 from agro_train.programs.settings import SettingsError
@@ -37,6 +34,7 @@ from agro_train.runs.store import Fact
 from agro_train.tasks import PromptFormat
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
+from agro_train.trajectories.pairs import as_of_corpus
 from agro_train.trajectories.respelling import respelt
 from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, steps_of, tally, write_trajectories
@@ -270,20 +268,12 @@ def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Quest
             raise SettingsError(
                 f"{config.pairs}: no row has SQL, of which trajectories are made; expected pairs of both"
             )
-        found.append(replace(pairs, rows=tuple(_as_of_corpus(row, pairs) for row in pairs.rows)))
+        found.append(as_of_corpus(pairs))
     if not found:
         raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
     clarify = any(one.clarify for one in found)  # one model reads one kind of prompt
     left = _left_for_grpo(found, config.leave, config.seed)
     return [replace(one.without(left), clarify=clarify) for one in found]
-
-
-def _as_of_corpus(row: Mapping[str, Any], pairs: Questions) -> dict[str, Any]:
-    """A pair with what trajectories need beside it; its hardness, by which they are chosen, is told by its SQL."""
-    hardness = ""
-    with suppress(SqlRefused):  # its trajectory will be dropped, with the reason
-        hardness = hardness_of(parse_select(row["sql"], pairs.sources[row["db_id"]].database.dialect))
-    return {**row, "steps": [], "split": "train", "hardness": hardness}
 
 
 def _left_for_grpo(sources: Sequence[Questions], share: float, seed: int) -> frozenset[str]:

@@ -73,14 +73,23 @@ def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: V
     assert read(config, corpus, made, pairs=pairs).trajectories.height == made.trajectories.height
 
 
-def test_pairs_have_the_hardness_of_their_sql(config: ColdStartConfig, tmp_path: Path) -> None:
-    """So that they are chosen by it, as those of a corpus are."""
+def test_pairs_have_the_hardness_and_the_steps_of_their_sql(config: ColdStartConfig, tmp_path: Path) -> None:
+    """So that they are chosen as those of a corpus are, and thoughts say what is asked."""
     file = tmp_path / "pairs.json"
     extra = "SELECT city FROM school WHERE founded > 1900 GROUP BY city HAVING COUNT(*) > 0 ORDER BY city LIMIT 3"
-    sqls = ("SELECT name FROM school", extra, "SELECT (")
+    odd = "SELECT name FROM school WHERE founded > (SELECT MAX(founded) FROM school WHERE city = 'Oslo')"
+    sqls = ("SELECT name FROM school", extra, odd, "SELECT (")
     file.write_text(json.dumps([{"db_id": "academy", "question": f"Who {sql}?", "query": sql} for sql in sqls]))
     [read] = sources_of(replace(config, corpus="", pairs=str(file)), None)
-    assert [row["hardness"] for row in read.rows] == ["easy", "extra", ""]
+    assert [row["hardness"] for row in read.rows] == ["easy", "extra", "hard", ""]
+    assert [" ".join(step["intent"] for step in row["steps"]) for row in read.rows] == [
+        "Give the name.",
+        "Find city of school where founded > 1900. "
+        "Of these, find city for each city, keeping those with COUNT(*) > 0, smallest city first, only the first 3.",
+        "Find MAX(founded) of school where city = 'Oslo'. "
+        "Find name of school where founded > (SELECT MAX(founded) FROM school WHERE city = 'Oslo').",
+        "",
+    ]
 
 
 def test_a_question_is_learnt_with_its_names_and_with_others(config: ColdStartConfig) -> None:
