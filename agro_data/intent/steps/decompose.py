@@ -135,7 +135,8 @@ class _Decomposition:
         for node in walk((query.where, query.having)):
             if isinstance(node, Scalar) and node.alone:
                 what = self.words.expression(node.query.select[0].expression)
-                found.append(self.add(self.names.new(what), f"Find the {what}.", node.query))
+                line = f"Find the {what}{self._where(node.query.where)}."
+                found.append(self.add(self.names.new(what), line, node.query))
             elif isinstance(node, InQuery):
                 line = f"{capital(self._listing(node.query))}."
                 found.append(self.add(self.names.new("related_rows"), line, node.query))
@@ -178,12 +179,9 @@ class _Decomposition:
         kept = tuple(dict.fromkeys(e for e in shown if isinstance(e, Column) or e in query.group_by or _is_figure(e)))
         outputs = tuple(Output(e) for e in kept)
         line = self._each(query.group_by, tuple(e for e in kept if e not in query.group_by))
-        test = "" if joined else self._where(query.where)
+        line += "." if joined else f"{self._where(query.where)}."
         body = replace(query, select=outputs, having=None, order_by=(), limit=None, distinct=False, keep=None)
-        added = self._on_top(
-            self.names.new(f"grouped_{self.words.rows(query.subject)}"), f"{line}{test}.", body, joined, inputs
-        )
-        self.filtered |= bool(added and test)
+        self._on_top(self.names.new(f"grouped_{self.words.rows(query.subject)}"), line, body, joined, inputs)
 
     def _windowed(self, query: Query, joined: tuple[str, Query, dict[Column, str]] | None) -> None:
         keep = query.keep
@@ -192,7 +190,8 @@ class _Decomposition:
         rank = Window("rank" if keep.ties else "row_number", None, keep.partition, keep.order)
         select = (*query.select, Output(rank, "position_in_group"))
         keys = self.words.listed(keep.partition)
-        line = f"Rank the {self.words.rows(query.subject)} within each {keys}, {self.words.ordered(keep.order)}."
+        rows = f"{self.words.rows(query.subject)}{'' if joined else self._where(query.where)}"
+        line = f"Rank the {rows} within each {keys}, {self.words.ordered(keep.order)}."
         body = replace(query, select=select, keep=None, order_by=())
         self._on_top(self.names.new("ranked_rows"), line, body, joined, ())
 
@@ -203,14 +202,16 @@ class _Decomposition:
         body: Query,
         joined: tuple[str, Query, dict[Column, str]] | None,
         inputs: Sequence[str],
-    ) -> str:
-        """Add a step that reads from the joined rows where there are any, else from the tables."""
+    ) -> None:
+        """Add a step that reads from the joined rows where there are any, else from the tables: then its line says
+        which rows."""
         if joined is None:
-            return self.add(name, line, body, inputs)
+            self.filtered = bool(self.add(name, line, body, inputs))
+            return
         base, query, names = joined
         moved = transform(body, lambda n: Column("base", names[n]) if isinstance(n, Column) and n in names else n)
         over = replace(moved, sources=(Source("base", base),), joins=(), where=None, ctes=(Cte(base, query),))
-        return self.add(name, line, over, (base, *inputs))
+        self.add(name, line, over, (base, *inputs))
 
     def _listing(self, query: Query) -> str:
         shown = self.words.listed(tuple(o.expression for o in query.select))
