@@ -33,8 +33,8 @@ class Limits:
 
     @property
     def at_once(self) -> Limits:
-        """The same for an answer that is one turn: it may write all that turns in a row may."""
-        return replace(self, turn=self.rollout, turns=1)
+        """The same for an answer that is one turn: as long as two, for the words around its query."""
+        return replace(self, turn=min(2 * self.turn, self.rollout), turns=1)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ turn_tokens = click.option(
     type=click.IntRange(1),
     default=TURN_TOKENS,
     show_default=True,
-    help="Tokens of a turn at most; the one turn of a model asked directly has all of --rollout-tokens.",
+    help="Tokens of a turn at most; a model asked directly may write twice as many.",
 )
 rollout_tokens = click.option(
     "--rollout-tokens",

@@ -42,7 +42,7 @@ def test_a_model_that_knows_no_turns_is_asked_for_a_query_at_once(
     [model] = figures["models"]
     assert (model["metrics"]["strict"]["score"]["mean"], model["turns"], model["direct"]) == (1.0, 1.0, True)
     assert "m: was asked for a query at once, not in turns" in figures["notes"]
-    assert server.asked[-1]["max_tokens"] == Limits().rollout  # all that turns in a row may have
+    assert server.asked[-1]["max_tokens"] == 2 * Limits().turn  # it says more than a query
     prompt = server.asked[-1]["messages"][0]["content"]
     assert "```sql" in prompt
     assert "<think>" not in prompt
