@@ -96,7 +96,7 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     stepwise = chance.random() < habits.decompose
     room = habits.max_turns - 1 - len(extra) - rehearsed
     linked = stream(seed, "links", row["example_id"]).random() < habits.link
-    *steps, answer = _said(row, profile, room if stepwise else 0, linked)
+    *steps, answer = _said(row, names, profile, room if stepwise else 0, linked)
     moves = [
         *(move for move in extra if not move.lesson),
         *(_Move("steps", step.sql, step.thought) for step in steps),
@@ -127,29 +127,33 @@ def _draw_kind(chance: Random, moves: Sequence[_Move]) -> _Move | None:
 
 @dataclass(frozen=True)
 class _Said:
-    """A step that has a turn: what it does (`plan`), which with the tables and columns of its query is its thought."""
+    """A step that has a turn: what it does, and the tables and columns of its query, "" where they are not said."""
 
     plan: str
-    thought: str
+    links: str
     sql: str
 
+    @property
+    def thought(self) -> str:
+        return _thought(f"{self.plan} {self.links}")
 
-def _said(row: Mapping[str, Any], profile: DatabaseProfile, room: int, linked: bool) -> list[_Said]:
-    """The last `room` steps before the answer, and the answer. The first says the plan of those that have no turn, too:
-    else the condition of a step that nobody takes would be in the query, and in no thought.
+
+def _said(row: Mapping[str, Any], names: Resolution, profile: DatabaseProfile, room: int, linked: bool) -> list[_Said]:
+    """The last `room` steps before the answer, and the answer, whose query is `names`. The first says the plan of those
+    that have no turn, too: else the condition of a step that nobody takes would be in the query, and in no thought.
     """
     intents = [step["intent"] for step in row["steps"]] or ["Answer the question."]
-    queries = [*(step["sql"] for step in row["steps"][:-1]), row["sql"]]
-    first = len(intents) - 1 - min(room, len(intents) - 1)
-    intents[first] = " ".join(intents[: first + 1])
-    return [_say(intent, sql, profile, linked) for intent, sql in zip(intents[first:], queries[first:], strict=True)]
-
-
-def _say(intent: str, sql: str, profile: DatabaseProfile, linked: bool) -> _Said:
-    if not linked:
-        return _Said(_thought(intent), _thought(intent), sql.strip())
-    links = schema_links(resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema), profile)
-    return _Said(_thought(intent), _thought(f"{intent} {links}"), sql.strip())
+    first = max(len(intents) - 1 - room, 0)
+    plans = [" ".join(intents[: first + 1]), *intents[first + 1 :]]
+    earlier = [step["sql"] for step in row["steps"][first:-1]]
+    links = [""] * len(plans)
+    if linked:
+        read = [resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema) for sql in earlier]
+        links = [schema_links(one, profile) for one in (*read, names)]
+    return [
+        _Said(_thought(plan), link, sql.strip())
+        for plan, link, sql in zip(plans, links, (*earlier, row["sql"]), strict=True)
+    ]
 
 
 def _thought(text: str) -> str:
