@@ -318,7 +318,7 @@ class Migration:
         """The decomposition of each case; only its last step where another cannot follow or gives nothing, with a line
         that says what all do.
         """
-        plans = [[self._step(case, step) for step in case.row["steps"][:-1]] for case in cases]
+        plans = [[self._step(step) for step in case.row["steps"][:-1]] for case in cases]
         asked = [step["sql"] for plan in plans for step in plan if step is not None]
         results = iter(self.sandbox.run(self.database, asked))
         made: list[list[Row]] = []
@@ -326,27 +326,22 @@ class Migration:
             inner = [step for step in plan if step is not None]
             given = [next(results) for _ in inner]
             holds = len(inner) == len(plan) and all(result.ok and result.row_count > 0 for result in given)
-            lines = [self._line(step) for step in case.row["steps"][len(plan) if holds else 0 :]]
-            last = [self._last_step(case, step, " ".join(lines), holds) for step in case.row["steps"][-1:]]
+            untaken = [] if holds else [now or old for now, old in zip(plan, case.row["steps"], strict=False)]
+            last = [self._last_step(case, step, untaken) for step in case.row["steps"][-1:]]
             made.append([*(inner if holds else []), *last])
         return made
 
-    def _step(self, case: _Case, step: Row) -> Row | None:
+    def _step(self, step: Row) -> Row | None:
         try:
             return self._followed(step)
         except (CannotFollow, NotTrue):
             return None
 
-    def _line(self, step: Row) -> str:
-        try:
-            line: str = self._followed(step)["intent"]
-        except (CannotFollow, NotTrue):
-            line = step["intent"]
-        return line
-
-    def _last_step(self, case: _Case, step: Row, line: str, holds: bool) -> Row:
+    def _last_step(self, case: _Case, step: Row, untaken: Sequence[Row]) -> Row:
+        """The answer, which does what `untaken` steps would have done."""
+        line = " ".join(one["intent"] for one in (*untaken, self._step(step) or step))
         columns = sorted(".".join(place) for place in self._now(step["columns"]))
-        return step | {"intent": line, "sql": case.sql, "inputs": step["inputs"] if holds else [], "columns": columns}
+        return step | {"intent": line, "sql": case.sql, "inputs": [] if untaken else step["inputs"], "columns": columns}
 
     def _followed(self, step: Row) -> Row:
         old = self.before.profile

@@ -91,9 +91,7 @@ class _Decomposition:
             value = tree.args.get(clause)
             copied = [part.copy() for part in value] if isinstance(value, list) else value.copy() if value else None
             rows.set(clause, copied)
-        before = len(self.made)
-        self._add("matching_rows", rows)
-        return len(self.made) > before
+        return self._add("matching_rows", rows)
 
     def _columns_of(self, tree: exp.Select) -> list[exp.Column]:
         """Columns that the SELECT list and the groups of `tree` read, each once."""
@@ -106,23 +104,24 @@ class _Decomposition:
                     found.setdefault(column.sql().lower(), column)
         return list(found.values())
 
-    def _add(self, wanted: str, query: exp.Expr, cte: exp.CTE | None = None) -> None:
-        """One more step, unless it needs a name that only the query around it has."""
+    def _add(self, wanted: str, query: exp.Expr, cte: exp.CTE | None = None) -> bool:
+        """One more step, unless it needs a name that only the query around it has; whether it is one."""
         if len(self.made) == MOST - 1:
-            return
+            return False
         body = query.unnest().copy() if isinstance(query, exp.Subquery) else query.copy()
         inputs = self._with_what_it_reads(body)
         sql = sql_text(body, self.dialect)
         try:
             found = resolve(parse_select(sql, self.dialect), self.dialect, self.schema)
         except SqlRefused:
-            return
+            return False
         if found.problems:
-            return
+            return False
         name = self.names.new(wanted)
         self.made.append(Step(name, _line(body, self.dialect), sql, inputs, facts_of(found, self.dialect).columns))
         if cte is not None:
             self.named[folded(cte.alias)] = (name, cte.copy())
+        return True
 
     def _with_what_it_reads(self, body: exp.Expr) -> tuple[str, ...]:
         """Put the CTEs before `body` that it reads, directly or through others; the names of their steps."""
